@@ -41,7 +41,7 @@ _DOCS: Final = ("documentation", "docs", "documentation_url", "documentationUrl"
 _TERMS: Final = ("terms", "terms_url", "termsOfService", "tos")
 _LISTS: Final = (
     "endpoints", "skills", "tools", "actions", "functions", "operations", "intents", "services", "commands", "apis",
-    "capabilities",
+    "workflows", "capabilities",
 )  # fmt: skip
 _WRAPPERS: Final = ("a", "agent", "metadata", "service", "info", "profile")
 _BASES: Final = (

@@ -22,6 +22,7 @@ from registry.core.reading.plain_text import line
 
 SLUG: Final = "agents-json"
 _NESTED: Final = ("properties", "items", "additionalProperties", "oneOf", "anyOf", "allOf", "required")
+_ALTERNATIVES: Final = frozenset({"oneOf", "anyOf", "allOf", "$ref", "additionalProperties"})
 _FLOW_READ: Final = frozenset({"id", "title", "description", "fields", "tags"})
 _READ: Final = frozenset({"agentsJson", "info", "flows"})
 _REQUIRED: Final = ("agentsJson", "info", "sources", "flows")
@@ -60,9 +61,22 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
     return manifest.with_provenance(service, document, SLUG, _POINTERS)
 
 
+def _members(value: Object, key: str, notes: Notes) -> Iterator[tuple[str, Object]]:
+    """Yield JSON Pointer and members of each object of a list, or of a map from ids that some publishers write."""
+    held = value.get(key)
+    if not isinstance(held, dict):
+        yield from manifest.members(list_of(value, key), f"/{key}", rules.PART, notes)
+        return
+    for name, item in list(held.items())[: manifest.MAX_CAPABILITIES]:
+        if isinstance(item, dict):
+            yield at("", key, name), {"id": name, **item}
+        else:
+            notes.add(rules.PART, at("", key, name), item)
+
+
 def _read_sources(value: Object, document: Document, notes: Notes) -> Iterator[Pointer]:
-    for pointer, item in manifest.members(list_of(value, "sources"), "/sources", rules.PART, notes):
-        target = link(item.get("path"), document.url)
+    for pointer, item in _members(value, "sources", notes):
+        target = link(item.get("path", item.get("url")), document.url)
         if target is None or not text_of(item, "id"):
             notes.add(rules.PART, pointer, item.get("path", ""))
         else:
@@ -72,7 +86,7 @@ def _read_sources(value: Object, document: Document, notes: Notes) -> Iterator[P
 def _read_flows(value: Object, document: Document, notes: Notes) -> Iterator[tuple[Capability, Workflow]]:
     """Yield each usable flow as a capability and as the workflow of its operations."""
     seen: set[str] = set()
-    for pointer, item in manifest.members(list_of(value, "flows"), "/flows", rules.PART, notes):
+    for pointer, item in _members(value, "flows", notes):
         identifier = text_of(item, "id", ID_CHARS)
         if identifier is None or not list_of(item, "actions"):
             notes.add(rules.PART, pointer, identifier or "")
@@ -92,7 +106,7 @@ def _read_flows(value: Object, document: Document, notes: Notes) -> Iterator[tup
         kind = "application/json" if "application/json" in content else next(iter(content), None)
         body = map_of(request, "schema") if kind is None else map_of(map_of(content, kind), "schema")
         media_type = line(kind, manifest.NAME_CHARS) if kind else None
-        params, places = _read_params(fields, body)
+        params, places = _read_params(fields, body, at(pointer, "fields"), notes)
         result, result_note = _read_result(map_of(fields, "responses"))
         capability = Capability(
             identifier,
@@ -112,15 +126,30 @@ def _read_flows(value: Object, document: Document, notes: Notes) -> Iterator[tup
         yield capability, Workflow(identifier, title, description, tuple(steps))
 
 
-def _read_params(fields: Object, body: Object) -> tuple[dict[str, Any], tuple[tuple[str, ParameterPlace], ...]]:
-    """Return one object schema of the flow's parameters and the members of its body, and which are of the body."""
-    items = [item for item in list_of(fields, "parameters") if isinstance(item, dict) and short_text_of(item, "name")]
-    properties = {short_text_of(item, "name") or "": _read_property(item) for item in items}
-    required = [short_text_of(item, "name") or "" for item in items if item.get("required") is True]
+def _read_params(
+    fields: Object, body: Object, pointer: str, notes: Notes
+) -> tuple[dict[str, Any], tuple[tuple[str, ParameterPlace], ...]]:
+    """Return one object schema of the flow's parameters and of its body, and which of them are of the body. Members of
+    the body that share a name with a parameter, or a body that is not an object, make the body one parameter."""
+    properties: dict[str, dict[str, Any]] = {}
+    required: list[str] = []
+    for index, item in enumerate(list_of(fields, "parameters")):
+        name = short_text_of(item, "name")
+        if name is None or not isinstance(item, dict):
+            notes.add(rules.PART, at(pointer, "parameters", index), item)
+            continue
+        properties[name] = _read_property(item)
+        required += [name] if item.get("required") is True else []
+    members = {line(key, ID_CHARS): item for key, item in map_of(body, "properties").items()}
+    is_other = not members and (body.get("type", "object") != "object" or not _ALTERNATIVES.isdisjoint(body))
+    if is_other or not properties.keys().isdisjoint(members):
+        name = manifest.unique_name("body", set(properties))
+        cleaned: dict[str, Any] = manifest.clean_json(body)
+        required += [name] if map_of(fields, "requestBody").get("required") is True or body.get("required") else []
+        return object_schema({**properties, name: cleaned}.items(), required), ((name, "whole_body"),)
     places: list[tuple[str, ParameterPlace]] = []
-    for key, item in map_of(body, "properties").items():
-        name = line(key, ID_CHARS)
-        if name and name not in properties:
+    for name, item in members.items():
+        if name:
             properties[name] = _read_property(item if isinstance(item, dict) else {})
             places.append((name, "body"))
     required += [line(name, ID_CHARS) for name in list_of(body, "required") if isinstance(name, str)]

@@ -4,17 +4,19 @@ The API description is at `api.url`. One capability represents it, so that searc
 `auth.verification_tokens` is never read.
 """
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
 from registry.core.format_support import common_rules, manifest
-from registry.core.format_support.endpoints import link
+from registry.core.format_support.endpoints import first_link, link, origin_of
 from registry.core.format_support.format import Format, Role
-from registry.core.format_support.loose import homepage_of, provider_of
+from registry.core.format_support.loose import homepage_of, pricing_of, provider_of
 from registry.core.format_support.manifest import MAX_TEXTS, Notes, Object, first_text, map_of, short_text_of, text_of
+from registry.core.format_support.offers import capabilities_of, offers_in
 from registry.core.format_support.probing import ProbePath, always
 from registry.core.format_support.security import scheme_of
-from registry.core.format_support.shapes import OBJECT, TEXT
+from registry.core.format_support.shapes import OBJECT, TEXT, stated_pricing
 from registry.core.format_support.vocabulary import auth_type
 from registry.core.formats.ai_plugin import rules
 from registry.core.model import services
@@ -25,9 +27,12 @@ from registry.core.model.services import Auth, AuthScheme, Capability, Invocatio
 SLUG: Final = "ai-plugin"
 _NAMES: Final = ("name_for_model", "name_for_human")
 _OTHERS: Final = ("schema_version", "description_for_model", "description_for_human")
+_DOCS: Final = ("documentation_url", "docs_url", "documentation", "docs")
+_TERMS: Final = ("legal_info_url", "terms_of_use_url", "terms_of_service_url", "terms_url")
+_PRIVACY: Final = ("privacy_policy_url", "privacy_url", "privacy_policy")
 _READ: Final = frozenset({
     "schema_version", "name_for_human", "description_for_human", "description_for_model", "logo_url", "contact_email",
-    "legal_info_url", "auth",
+    "legal_info_url", "auth", "version",
 })  # fmt: skip
 
 
@@ -46,15 +51,25 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
     rendered = (key for key in ("name_for_human", "name_for_model") if _is_rendered(value, key))
     name = next((short_text_of(value, key) for key in rendered), None)
     target = link(api.get("url"), document.url)
+    pricing = pricing_of(value.get("pricing"), document.url)
+    if pricing.model == "unknown":
+        stated = stated_pricing([text_of(value, key) for key in _OTHERS[1:]])
+        pricing = replace(pricing, model=stated or "unknown")
+    whole = (_read_capability(value, name, target, document),) if name and target else ()
     service = Service(
         name=name,
         description=first_text(value, "description_for_human", "description_for_model"),
         provider=_read_provider(value, document),
+        version=short_text_of(value, "version"),
         homepage=homepage_of(value, document.url),
+        docs_url=first_link(value, _DOCS, document.url),
         icon_url=link(value.get("logo_url"), document.url),
-        capabilities=(_read_capability(value, name, target, document),) if name and target else (),
+        capabilities=(*whole, *_read_endpoints(value, api, document, notes)),
         auth=_read_auth(map_of(value, "auth"), document),
-        policies=services.Policies(terms_url=link(value.get("legal_info_url"), document.url)),
+        pricing=pricing,
+        policies=services.Policies(
+            terms_url=first_link(value, _TERMS, document.url), privacy_url=first_link(value, _PRIVACY, document.url)
+        ),
         pointers=(Pointer(target, "api.url", "/api/url", "openapi"),) if target else (),
         native=manifest.native(SLUG, value, _READ),
     )
@@ -69,6 +84,9 @@ _POINTERS: Final = {
     "capabilities": "/api",
     "auth": "/auth/type",
     "policies": "/legal_info_url",
+    "version": "/version",
+    "docs_url": "",
+    "pricing": "",
     "name": "/name_for_model",
     "description": "/description_for_model",
 }
@@ -101,6 +119,15 @@ def _read_capability(value: Object, name: str, target: str, document: Document) 
     return Capability(identifier, identifier, description, invocations=(call,))
 
 
+def _read_endpoints(value: Object, api: Object, document: Document, notes: Notes) -> Iterator[Capability]:
+    """Yield the calls that some plugins list beside the address of the description, or in `api`."""
+    base = first_link(api, ("url",), document.url) or document.url
+    used_names: set[str] = set()
+    for holder, prefix in ((value, ""), (api, "/api")):
+        for offer in offers_in(holder, ("endpoints",), prefix):
+            yield from capabilities_of(offer, origin_of(base), document, SLUG, used_names, notes)
+
+
 def _read_provider(value: Object, document: Document) -> Provider | None:
     contact = short_text_of(value, "contact_email")
     named = provider_of({key: item for key, item in value.items() if key != "contact_email"}, document.url)
@@ -111,19 +138,21 @@ def _read_provider(value: Object, document: Document) -> Provider | None:
 
 
 def _read_auth(auth: Object, document: Document) -> Auth:
+    """Return what a caller needs; `instructions` say in words how to get it."""
     kind = auth_type(short_text_of(auth, "type"))
     if kind is None:
         return Auth()
+    scheme = AuthScheme(kind)
     if kind == "oauth2":
         urls = (link(auth.get(key), document.url) for key in ("client_url", "authorization_url"))
         scopes = tuple(dict.fromkeys((text_of(auth, "scope") or "").replace(",", " ").split()))[:MAX_TEXTS]
-        return Auth((AuthScheme("oauth2", authorization_url=next(urls), token_url=next(urls), scopes=scopes),), True)
-    if kind == "api_key":  # service_http or user_http: `authorization_type` defines how to send the secret
+        scheme = AuthScheme("oauth2", authorization_url=next(urls), token_url=next(urls), scopes=scopes)
+    elif kind == "api_key":  # service_http or user_http: `authorization_type` defines how to send the secret
         sent = auth_type(short_text_of(auth, "authorization_type"))
         header = short_text_of(auth, "custom_auth_header")
         scheme = AuthScheme("api_key", "header" if header else None, header)
-        return Auth((scheme_of({"type": sent}, document.url) if sent in ("bearer", "http_basic") else scheme,), True)
-    return Auth((AuthScheme(kind),), kind != "none")
+        scheme = scheme_of({"type": sent}, document.url) if sent in ("bearer", "http_basic") else scheme
+    return Auth((replace(scheme, note=text_of(auth, "instructions")),), kind != "none")
 
 
 FORMAT: Final = Format(

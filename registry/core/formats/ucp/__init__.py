@@ -190,11 +190,11 @@ def _read_bindings(profile: _Profile, document: Document, notes: Notes) -> Itera
     for namespace, service, place in _entries_of(profile, "services"):
         items = [(at(place, index), item) for index, item in enumerate(service)] if isinstance(service, list) else []
         for pointer, item in items[:MAX_TEXTS] or [(place, service)]:
-            yield from _read_service_bindings(namespace or "", item, pointer, document, notes)
+            yield from _read_service_bindings(namespace or "", item, bool(items), pointer, document, notes)
 
 
 def _read_service_bindings(
-    namespace: str, item: Json, pointer: str, document: Document, notes: Notes
+    namespace: str, item: Json, is_listed: bool, pointer: str, document: Document, notes: Notes
 ) -> Iterator[_Binding]:
     """Yield the bindings of a service: one `transport` with its `endpoint`, or one member per transport (older). Some
     publishers name several transports at once, or write an address instead of an object."""
@@ -204,8 +204,9 @@ def _read_service_bindings(
     nested = [key for key in _TRANSPORTS if isinstance(entry.get(key), dict | str) and entry[key] != ""]
     holders: list[tuple[str | None, Json, str]] = [(word, entry, pointer) for word in stated]
     holders += [(key, entry[key], at(pointer, key)) for key in nested if not stated]
-    if not holders:
+    if not stated and (is_listed or not nested):
         notes.add(rules.TRANSPORT, pointer)
+    if not holders:
         holders = [(None, entry, pointer)] if any(key in entry for key in _TARGETS) else []
     for name, holder, place in holders:
         key = next((key for key in _TARGETS if isinstance(holder, dict) and holder.get(key)), "endpoint")
