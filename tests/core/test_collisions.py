@@ -53,6 +53,7 @@ CLAIMED: list[tuple[str, Any, str]] = [
     (WELL_KNOWN, AWP, "awp/0.2"),
     (WELL_KNOWN, ATP, "atp"),
     (WELL_KNOWN, {"ahp": "0.1", "modes": []}, "not_a_manifest:foreign:ahp"),
+    (WELL_KNOWN, {"arazzo": "1.0.1", "info": {}, "workflows": []}, "not_a_manifest:foreign:arazzo"),
     (WELL_KNOWN, {"origin": HOST, "intents": []}, "agent-json/other"),
     (WELL_KNOWN, {"version": "1.2", "origin": HOST, "payout_address": "0x1"}, "agent-json/1.2"),
     (WELL_KNOWN, {"subject": "C", "facts": []}, "not_a_manifest:foreign:facts"),

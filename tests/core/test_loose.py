@@ -82,6 +82,22 @@ def test_payment_requirements() -> None:
     assert loose.payment_of({"network": "base"}) is None
 
 
+@pytest.mark.parametrize(
+    ("holder", "payments"),
+    [
+        ({"x402": {"payTo": "0xabc", "amount": "0.01", "asset": "USDC", "networks": ["base", "solana"]}}, (
+            Payment("0.01", "USDC", "base", "0xabc"), Payment("0.01", "USDC", "solana", "0xabc"))),
+        ({"payment": {"type": "x402", "accepts": [{"scheme": "exact", "amount": "500", "asset": "EURC"}]}}, (
+            Payment("0.0005", "EURC", scheme="exact"),)),
+        ({"x402": {"enabled": False, "payTo": "0xabc"}}, ()),
+    ],
+)  # fmt: skip
+def test_ways_to_pay(holder: dict[str, Json], payments: tuple[Payment, ...]) -> None:
+    pricing = loose.with_payments(Pricing(), holder)
+    assert pricing.payments == payments
+    assert pricing.model == ("pay_per_call" if payments else "unknown")
+
+
 @given(json_values)
 def test_no_value_makes_a_loose_reader_raise(value: Json) -> None:
     holder: dict[str, Json] = (

@@ -130,6 +130,7 @@ ROWS: tuple[RecognitionRow, ...] = (
     RecognitionRow(formats.awp.legacy_dialect, formats.awp.FORMAT),
     *(RecognitionRow(module.dialect, module.FORMAT) for module in _DISTINCT),
     RecognitionRow(_has("ahp"), Foreign("ahp")),
+    RecognitionRow(_has("arazzo", "workflows"), Foreign("arazzo")),
     RecognitionRow(_has("agent_discovery_version"), Foreign("agent-discovery")),
     RecognitionRow(_has("subject", "facts"), Foreign("facts")),
     RecognitionRow(formats.agent_json.wrapped, formats.agent_json.FORMAT),

@@ -193,10 +193,12 @@ def with_payments(pricing: Pricing, holder: Object) -> Pricing:
         pays_per_call = pays_per_call or key == "x402" or "x402" in protocol.lower()
         named = list_of(item, "networks") or list_of(item, "accepts")
         own = payment_of({name: value for name, value in item.items() if name != "networks"})
+        amount = own.amount if own else None  # of every network; already in the unit of the asset
         shared: Object = {"payTo": own.pay_to or "", "asset": own.currency or ""} if own else {}
         each = [{**shared, **({"network": one} if isinstance(one, str) else one if isinstance(one, dict) else {})}
                 for one in named[:manifest.MAX_TEXTS]]  # fmt: skip
-        found += [payment for payment in map(payment_of, each) if payment] or ([own] if own else [])
+        known = [payment for payment in map(payment_of, each) if payment]
+        found += [replace(one, amount=one.amount or amount) for one in known] or ([own] if own else [])
     payments = tuple(dict.fromkeys((*pricing.payments, *found)))[: manifest.MAX_TEXTS]
     model = "pay_per_call" if pays_per_call and pricing.model == "unknown" else pricing.model
     return replace(pricing, model=model, payments=payments)

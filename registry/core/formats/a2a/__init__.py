@@ -243,7 +243,8 @@ def _read_pricing(card: Object, document: Document) -> Pricing:
     for extension in list_of(map_of(card, "capabilities"), "extensions"):
         uri = text_of(extension, "uri")
         if uri and any(name in uri.lower() for name in _PAID):
-            return replace(pricing, model="pay_per_call", note=pricing.note or uri)
+            paid = loose.with_payments(pricing, {"x402": map_of(extension, "params")})
+            return replace(paid, model="pay_per_call", note=pricing.note or uri)
     return replace(pricing, model=stated_pricing([pricing.note, text_of(card, "description")]) or "unknown")
 
 
