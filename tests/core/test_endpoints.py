@@ -85,7 +85,7 @@ def test_private_endpoints_are_removed(target: str) -> None:
     )
 
 
-@pytest.mark.parametrize("target", ["https://", "https://a b.com/", "https://[::1", "/" + "x" * 3_000])
+@pytest.mark.parametrize("target", ["https://", "https://a b.com/", "https://[::1", "/" + "x" * 3_000, "coming soon"])
 def test_an_invalid_url_is_a_finding(target: str) -> None:
     found, findings = read(target)
     assert found is None

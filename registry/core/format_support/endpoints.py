@@ -34,6 +34,7 @@ MAX_URL_CHARS = 2_048
 _VARIABLE = re.compile(r"\{[^{}/]*\}")
 _COLON_VARIABLE = re.compile(r"(?<=/):[A-Za-z_]\w*")
 _STAND_IN = "x0variable0x"
+_WORDS = re.compile(r"(?![a-z]+:|[/.{])\S+\s", re.IGNORECASE)  # "coming soon" is no path of the serving host
 _SINGLE_BRACES = re.compile(r"(?<!\{)\{([^{}/]+)\}(?!\})")
 _DEFAULT = re.compile(r"[^\s<>{}\"'`\\^|]*")
 _HOST_FIRST = re.compile(r"([A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)+)(?::\d{1,5})?(?![^/?#])")
@@ -72,7 +73,7 @@ def endpoint(target: Json, base: str, document: Document, pointer: str, notes: N
         notes.add(common_rules.TEMPLATE, pointer, target)
         return None
     target = _with_braces(target)
-    if parse_short(_VARIABLE.sub(_STAND_IN, target.strip()), base) is None:
+    if _WORDS.match(target.strip()) or parse_short(_VARIABLE.sub(_STAND_IN, target.strip()), base) is None:
         notes.add(common_rules.ENDPOINT_INVALID, pointer, target)
         return None
     resolved = callable_url(target, base, document.url)
@@ -91,7 +92,7 @@ def callable_url(target: str, base: str, trusted_url: str) -> Endpoint | None:
     variables = _VARIABLE.findall(reference)
     # replace variables by letters, because the URL parser would percent-encode the braces
     parsed = parse_short(_VARIABLE.sub(_STAND_IN, reference), base)
-    if parsed is None or not _may_be_called(parsed, trusted_url, variables):
+    if parsed is None or _WORDS.match(reference) or not _may_be_called(parsed, trusted_url, variables):
         return None
     url = parsed.href.partition("#")[0]
     for variable in variables:

@@ -45,8 +45,8 @@ NO_REMOTE = Rule(
 REMOTE = Rule(
     "mcp.remote", WARNING, points=3, section=CONFORMANCE,
     spec="MCP server card v1 (SEP-2127) Remote; server.json schema Remote",
-    says="A remote lacks its type or its URL.",
-    fix="Give every remote a type (streamable-http or sse) and a URL.",
+    says="A remote lacks its type, its URL, or the scheme of its URL.",
+    fix="Give every remote a type (streamable-http or sse) and an absolute https URL.",
 )
 TOOL = Rule(
     "mcp.tool", WARNING, points=3, section=CONFORMANCE, spec="Model Context Protocol 2025-06-18, Tool",

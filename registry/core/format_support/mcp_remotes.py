@@ -13,7 +13,7 @@ from itertools import islice
 from typing import Any, Final
 
 from registry.core.format_support import common_rules, manifest, mcp_parts
-from registry.core.format_support.endpoints import Endpoint, endpoint, link, with_defaults
+from registry.core.format_support.endpoints import Endpoint, endpoint, lacks_scheme, link, with_defaults
 from registry.core.format_support.manifest import Notes, Object, first_text, list_of, map_of, short_text_of, texts_of
 from registry.core.format_support.security import loose_auth
 from registry.core.model.documents import Document, Json
@@ -44,6 +44,7 @@ TOP_KEYS: Final = (
 )
 """Members of a document that may hold the server's address, the most specific first: a bare `url` is often the
 site's."""
+_HOST_AND_PATH = re.compile(r"[a-z0-9-]+(?:\.[a-z0-9-]+)+(?::\d+)?/\S*$", re.IGNORECASE)  # without a scheme
 _TRANSPORT_NAME = re.compile(r"(?:mcp|sse|stream|http|json-?rpc|remote|websocket|ws)", re.IGNORECASE)
 _EXPRESSED: Final = frozenset({
     "type", "transport_type", "url", "headers", "variables", "supportedProtocolVersions", "protocolVersions",
@@ -121,6 +122,9 @@ def remote_of(item: Object, key: str, pointer: str, document: Document, notes: N
     url, described = item.get(key), map_of(item, "variables")
     if isinstance(url, str):  # a value that the caller fills in, `<YOUR_TOKEN>`, is written `{your_token}`
         url = _ANGLED.sub(lambda match: f"{{{match[1].lower()}}}", with_defaults(url, _known_values(described)))
+    if isinstance(url, str) and lacks_scheme(url.strip(), document.url):
+        notes.add(mcp_parts.REMOTE, at(pointer, key), url)
+        url = f"https://{url.strip()}"
     if isinstance(url, str) and url.strip().startswith("{"):  # resolved as a path, it would lead to the serving host
         notes.add(common_rules.ENDPOINT_TEMPLATED, at(pointer, key), url)
         url = None
@@ -149,7 +153,7 @@ def described_remotes(value: Object, document: Document, notes: Notes) -> list[R
     """Return the addresses that a document without `remotes` names, each once. They are in a separate member,
     `transport`, `transports` or `endpoints`. The document's version and transport belong to its first address."""
     found: list[Remote] = []
-    key = next((k for k in TOP_KEYS if isinstance(value.get(k), str) and str(value[k]).strip()), None)
+    key = next((k for k in TOP_KEYS if isinstance(value.get(k), str) and "/" in str(value[k])), None)  # else a word
     places: list[tuple[str, Object, str]] = [("", value, key)] if key is not None else []
     places += [
         place
@@ -251,7 +255,10 @@ def address_key(item: Object) -> str | None:
 
 
 def _looks_like_url(text: Json) -> bool:
-    return isinstance(text, str) and text.strip().startswith(("https://", "http://", "wss://", "ws://", "/", "{", "."))
+    if not isinstance(text, str):
+        return False
+    is_marked = text.strip().startswith(("https://", "http://", "wss://", "ws://", "/", "{", "."))
+    return is_marked or _HOST_AND_PATH.match(text.strip()) is not None
 
 
 def _with_secrets(declared: Auth, secrets: list[Secret]) -> Auth:

@@ -7,7 +7,7 @@ from itertools import islice
 from typing import Final
 
 from registry.core.format_support import manifest
-from registry.core.format_support.endpoints import Endpoint, callable_url, endpoint, link
+from registry.core.format_support.endpoints import Endpoint, callable_url, endpoint, lacks_scheme, link
 from registry.core.format_support.manifest import Notes, Object, first_text, short_text_of, text_of
 from registry.core.format_support.named_addresses import named_protocols
 from registry.core.formats.a2a import rules
@@ -107,6 +107,9 @@ def interfaces_of(card: Object, raw: Object, document: Document, notes: Notes) -
             notes.mark_read(pointer)
             continue
         seen.add((target, stated_binding or ""))
+        if lacks_scheme(target.strip(), document.url):
+            notes.add(rules.ENDPOINT_DOUBTFUL, pointer, target)
+            target = f"https://{target.strip()}"
         address = endpoint(target, document.url, document, pointer, notes)
         if address is None:
             continue

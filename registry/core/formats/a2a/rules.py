@@ -68,7 +68,7 @@ INTERFACE = Rule(
 ENDPOINT_DOUBTFUL = Rule(
     "a2a.endpoint_doubtful", WARNING, points=3, section=OPERABILITY,
     spec="A2A 1.0 AgentInterface.url; A2A 0.3 section 5.6.1",
-    says="The address of the agent is a page, the card itself, a bare site, or the path of one operation.",
+    says="The address of the agent is a page, the card itself, a bare site, or one operation, or has no scheme.",
     fix="Name the address that answers the protocol's calls.",
 )
 SIGNATURE = Rule(
