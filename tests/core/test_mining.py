@@ -18,6 +18,10 @@ SITE = "https://orchard.example"
         ("[card](/.well-known/agent-card.json)", f"{SITE}/.well-known/agent-card.json", "a2a"),
         ("[api](https://api.orchard.example/openapi.yaml)", "https://api.orchard.example/openapi.yaml", "openapi"),
         (f"MCP at `{SITE}/mcp`", f"{SITE}/mcp/server-card", "mcp-server-card"),
+        ('[card](</.well-known/agent-card.json> "A2A")', f"{SITE}/.well-known/agent-card.json", "a2a"),
+        ("[api](./v1/openapi.json)", f"{SITE}/v1/openapi.json", "openapi"),
+        ("[api](openapi.json?v=1)", f"{SITE}/openapi.json?v=1", "openapi"),
+        ("[api][1]\n\n  [1]: /v1/openapi.json 'The API'\n", f"{SITE}/v1/openapi.json", "openapi"),
         (f"<{SITE}/x/server-card>", f"{SITE}/x/server-card", "mcp-server-card"),
     ],
 )

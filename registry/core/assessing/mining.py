@@ -27,7 +27,13 @@ PROMISED: Final[Mapping[str, str]] = MappingProxyType({path: form.slug for form 
 
 _PATTERNS: Final = tuple((form.promised_pattern, form.slug) for form in FORMATS if form.promised_pattern)
 _URL = re.compile(r"https://[^\s<>()\[\]\"'`|\\]{4,500}")
-_LINK = re.compile(r"\]\((/[^\s()]{1,500})\)")
+_LINK = re.compile(
+    r"(?:\]\(\s{0,9}|^ {0,3}\[[^\[\]\n]{1,200}\]:[ \t]{1,9})<?(?![A-Za-z]+:|#)"
+    r"((?:[^\s()<>]|\([^\s()<>]{0,100}\)){1,500})(?=[\s)>]|\Z)",
+    re.MULTILINE,
+)
+"""A relative target of a Markdown link or link reference definition (CommonMark 0.31, sections 6.3 and 4.7)."""
+
 _TAIL = re.compile(r"[.,;:!?*_]+$")
 _NAMES = {path.rpartition("/")[2] for path in PROMISED} | {"openapi.", "swagger.", "server-card", "SKILL.md", "mcp"}
 _RELEVANT = re.compile("|".join(map(re.escape, sorted(_NAMES))))  # most links lead to pages and need no parsing
