@@ -9,7 +9,8 @@ from registry.core.assessing.assess import assess_body
 from registry.core.format_support.params import MAX_PARAMS
 from registry.core.merging.listing import make_listing
 from registry.core.model.listing import TrustLevel
-from registry.core.model.services import Capability, Plan, Service
+from registry.core.model.services import Capability, Plan, Service, to_json
+from registry.core.reading.json_pointer import at
 from tests.core.calling.calls import made_call
 
 AT = "https://kelpfarm.com/openapi.json"
@@ -64,7 +65,7 @@ def body_of(schema: dict[str, Any], media_type: str = "application/json", **memb
         ({"/a": {"get": "tanks"}}, [], [("document.unread", "/paths/~1a/get")]),
         ({"/a": [GET]}, [], [("document.unread", "/paths/~1a")]),
         ({"https://other.org/a": {"get": GET}}, [], [("document.unread", "/paths/https:~1~1other.org~1a/get")]),
-        ({"/a" * 2_000: {"get": GET}}, [], [("document.unread", "/paths/" + "~1a" * 40 + "/get")]),
+        ({"/a" * 2_000: {"get": GET}}, [], [("document.unread", at("", "paths", "/a" * 2_000, "get"))]),
         ({"/a": None, "x-notes": {"get": GET}, "/b": {"x-get": GET, "get": None}}, [], []),
     ],
 )  # fmt: skip
@@ -112,6 +113,15 @@ def test_a_path_item_that_is_not_in_the_document_has_a_finding(reference: str) -
     service, findings = assessed({"/a": {"$ref": reference}})
     assert service.capabilities == ()
     assert findings == [("openapi.reference", "/paths/~1a")]
+
+
+def test_one_path_item_of_many_paths_is_not_multiplied() -> None:
+    listed = [parameter(f"p{number}", "query", required=False) for number in range(200)]
+    paths = {f"/b{number}": {"$ref": "#/paths/~1a"} for number in range(1_000)}
+    service, findings = assessed({"/a": {"parameters": listed, "get": GET, "put": GET}, **paths})
+    assert len(service.capabilities) > 50
+    assert len(json.dumps(to_json(service))) < 5_000_000
+    assert "manifest.too_many_capabilities" in dict(findings)
 
 
 def test_webhooks_and_callbacks_are_counted() -> None:
@@ -224,6 +234,22 @@ def test_a_body_of_more_members_than_there_is_room_for_is_kept_whole() -> None:
 def test_how_a_value_is_written_is_kept(members: dict[str, Any], styles: dict[str, Any] | None) -> None:
     capability = one({"parameters": [{"name": "at", "in": "query", **members}]})
     assert capability.native.get("openapi", {}).get("styles", {}).get("at") == styles
+
+
+def test_a_value_that_azure_does_not_encode_keeps_its_reserved_characters() -> None:
+    capability = one({"parameters": [{**parameter("scope", "path"), "x-ms-skip-url-encoding": True}]}, "/{scope}/tanks")
+    assert capability.native["openapi"]["styles"] == {"scope": {"allowReserved": True}}
+
+
+def test_a_parameter_beyond_the_budget_keeps_its_type() -> None:
+    number = {"name": "bay", "in": "query", "schema": {"type": "integer", "format": "int64", "minimum": 1}}
+    texts = {f"p{i}": {"name": f"p{i}", "in": "query", "description": "d" * 4_000} for i in range(100)}
+    listed = [*({"$ref": f"#/components/parameters/{name}"} for name in texts), number]
+    paths = {f"/a{i}": {"get": {**GET, "operationId": f"a{i}", "parameters": listed}} for i in range(300)}
+    service, findings = assessed(paths, components={"parameters": texts})
+    assert findings == [("openapi.cut", "")]
+    properties = [(capability.params or {})["properties"] for capability in service.capabilities]
+    assert [one["bay"] for one in properties] == [number["schema"]] * 300
 
 
 def test_how_members_of_a_form_are_written_is_kept() -> None:

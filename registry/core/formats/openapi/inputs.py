@@ -200,6 +200,8 @@ def _add_parameter(
         styles.setdefault("collectionFormat", "csv")  # OpenAPI 2.0: the default
     if isinstance(parameter.get("content"), dict):
         styles["content"] = chosen_content(parameter, s)[0] or JSON_TYPE
+    if flag_of(parameter, "x-ms-skip-url-encoding"):  # an extension of Azure, older than `allowReserved` in paths
+        styles["allowReserved"] = True
     if parameter.get("in") == "querystring":
         styles["style"] = "querystring"  # OpenAPI 3.2: the value is the whole query
     if styles and added is not None:
@@ -222,7 +224,10 @@ def _read_parameter_schema(parameter: Object, s: OpenApiSchemas) -> dict[str, An
         held = held if content is None else content.get("schema")
     if held is None and "type" in parameter:  # OpenAPI 2.0
         held = {key: value for key, value in parameter.items() if key not in _OUTSIDE_OF_SCHEMA}
-    schema = dict(s.whole(held) or {})
+    whole = s.whole(held)
+    if whole is None and isinstance(held, dict) and held:
+        return s.brief(parameter, held)
+    schema = dict(whole or {})
     if description := s.text(text_of(parameter, "description")):
         schema["description"] = description
     if flag_of(parameter, "deprecated"):

@@ -1,5 +1,6 @@
 """Read operations into capabilities. A path is appended to the server's URL as text (OpenAPI 3.1 section 4.8.8.1)."""
 
+import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -45,12 +46,11 @@ _READ: Final = frozenset({
 
 @dataclass(frozen=True, slots=True)
 class _Listed(Described):
-    """An operation and how it is called: `path` begins with a slash; `method` is as it is sent. `is_shared`: several
-    paths may refer to its path item."""
+    """An operation and how it is called: `path` begins with a slash; `method` is as it is sent. `place`: its path."""
 
+    place: str
     path: str
     method: str
-    is_shared: bool
 
 
 def read(
@@ -58,7 +58,8 @@ def read(
 ) -> Iterator[Capability]:
     """Yield one capability for each of the first MAX_OPERATIONS operations. Each other one has a finding."""
     ids: set[str] = set()
-    seen: set[str] = set()  # a path item that several paths refer to has its operation once
+    seen: set[str] = set()  # places of operations: several paths may refer to one path item
+    sizes: dict[str, int] = {}
     schemas = OpenApiSchemas(value, document, notes)
     root_url = bases.root.address.url if bases.root.address else None
     operations = list(_listed_operations(value, root_url, schemas, notes))
@@ -69,6 +70,10 @@ def read(
     for listed in operations[:MAX_OPERATIONS]:
         path, method, operation, pointer = listed.path, listed.method, listed.operation, listed.pointer
         schemas.begin_operation(pointer)
+        if pointer in seen and not schemas.affordable(_size_of(listed, sizes)):  # guard: shared-path-items
+            notes.add(common_rules.TOO_MANY_CAPABILITIES, listed.place, method)
+            continue
+        notes.mark_read(listed.place)
         operation_id = text_of(operation, "operationId", ID_CHARS) or manifest.slug(f"{method} {path}")
         if operation_id in ids and pointer not in seen:
             notes.add(rules.OPERATION_ID, pointer, operation_id)
@@ -126,9 +131,17 @@ def _listed_operations(
             notes.add(rules.PATH, pointer, key)
         item, item_pointer = s.follow(held, pointer)
         for member, method, operation, inner in _methods_of(item, notes, item_pointer):
-            notes.mark_read(pointer)
             own_pointer = pointer if member in held else item_pointer
-            yield _Listed(item, item_pointer, operation, at(own_pointer, *inner), path, method, "$ref" in held)
+            yield _Listed(item, item_pointer, operation, at(own_pointer, *inner), pointer, path, method)
+
+
+def _size_of(listed: _Listed, known: dict[str, int]) -> int:
+    """Return about how many characters an operation takes. Read again for each path that refers to its path item, 100
+    KB of a document became 160 MB."""
+    if listed.pointer not in known:
+        parts = (listed.operation, listed.path_item.get("parameters"))
+        known[listed.pointer] = sum(len(json.dumps(part)) for part in parts)
+    return known[listed.pointer]
 
 
 def _read_path(key: str, root_url: str | None) -> str | None:
@@ -176,8 +189,6 @@ def _note_incoming(value: Object, operations: Sequence[_Listed], notes: manifest
 def _read_description(listed: _Listed, s: OpenApiSchemas) -> str | None:
     """Return what the operation says about itself, then what its path says for all its operations."""
     own = manifest.first_text(listed.operation, "description", "summary")
-    if own is not None and listed.is_shared:
-        own = s.text(own)
     shared = dict.fromkeys(text for key in ("summary", "description") if (text := text_of(listed.path_item, key)))
     texts = [own or "", *(text for text in shared if text not in (own or "") and s.text(text))]
     return line(" ".join(texts), manifest.TEXT_CHARS) or None

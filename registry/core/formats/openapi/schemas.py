@@ -31,6 +31,8 @@ _MEMBER_COST: Final = 8
 
 _VALUES: Final = frozenset({"example", "examples", "default", "enum", "const"})  # values, not schemas
 _NAMED: Final = frozenset({"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"})
+_BRIEF: Final = ("type", "format", "enum", "pattern", "minimum", "maximum", "minLength", "maxLength", "default")
+_BRIEF_CHARS: Final = 200
 _UNUSED: Final = frozenset({"xml", "externalDocs"})
 
 
@@ -82,6 +84,7 @@ class OpenApiSchemas:
         self._measures: dict[tuple[str, _Left], tuple[int, int]] = {}
         self._written: dict[tuple[str, _Left | None], dict[str, Any]] = {}
         self._left_out: Known = {}
+        self._briefs: dict[int, tuple[Object, dict[str, Any]]] = {}
         self._circles = 0
 
     def share_among(self, operations: int) -> None:
@@ -147,6 +150,15 @@ class OpenApiSchemas:
                 return written if isinstance(written, dict) else None
         self._note_cut()
         return None
+
+    def brief(self, owner: Object, schema: Object) -> dict[str, Any]:
+        """Return type and limits of a parameter's schema for which nothing is left of the budget: without them a caller
+        would send a text for a number. Made once for each `owner`, so it costs nothing; it must not be changed."""
+        if id(owner) not in self._briefs:
+            members = self.resolve(schema)
+            few = {key: members[key] for key in _BRIEF if _is_short(members.get(key))}
+            self._briefs[id(owner)] = owner, to_json_schema({key: _clean_value(value) for key, value in few.items()})
+        return self._briefs[id(owner)][1]
 
     def sent(self, schema: dict[str, Any]) -> dict[str, Any]:
         """Return a schema of `whole` without the members that only answers have (`readOnly`), at any depth."""
@@ -389,3 +401,15 @@ def _clean(text: str) -> str:
     if len(text) <= TEXT_CHARS and text.isascii() and text.isprintable() and text.strip() == text:
         return text
     return plain(text, TEXT_CHARS)
+
+
+def _is_short(value: Json) -> bool:
+    items = value if isinstance(value, list) else [value]
+    texts = [str(item) for item in items[: _BRIEF_CHARS + 1] if isinstance(item, str | int | float)]
+    return 0 < len(texts) == len(items) and sum(map(len, texts)) <= _BRIEF_CHARS
+
+
+def _clean_value(value: Json) -> Any:
+    if isinstance(value, list):
+        return [_clean_value(item) for item in value]
+    return _clean(value) if isinstance(value, str) else value
