@@ -149,6 +149,11 @@ def test_links_cause_no_findings() -> None:
     assert link(7, SERVED) is None
 
 
+@pytest.mark.parametrize("target", ["ask at the desk", "none", "TBD", "GET /docs", " "])
+def test_a_sentence_or_a_word_is_no_link(target: str) -> None:
+    assert link(target, SERVED) is None
+
+
 @pytest.mark.parametrize(
     ("domain", "warned"),
     [

@@ -33,6 +33,13 @@ BASE = "https://ferry.example/.well-known/agent.json"
         ("Crossings at $0.20 per request", Pricing("pay_per_call", note="Crossings at $0.20 per request")),
         ({"plans": {"basic": 3, "crew": {"price": {"amount": 7, "currency": "NOK"}}}}, Pricing(
             plans=(Plan("basic", "3"), Plan("crew", "7 NOK")))),
+        ({"free_tier": True, "payment": "in shells"}, Pricing("freemium")),
+        ({"free_tier": {"available": False}, "crew": {"price": 3}}, Pricing(plans=(Plan("crew", "3"),))),
+        ({"freeTier": {"limit": "9 trips"}, "crew": {"price": 3}}, Pricing(
+            "freemium", (Plan("freeTier", None, "9 trips"), Plan("crew", "3")))),
+        ({"free": "9 trips a day", "crew": "€3/month"}, Pricing(
+            "freemium", (Plan("free", None, "9 trips a day"), Plan("crew", "€3/month")))),
+        ({"paid_tiers": {"crew": {"price": 3}, "currency": "NOK"}}, Pricing(plans=(Plan("crew", "3"),))),
         (7, Pricing()),
         (None, Pricing()),
     ],

@@ -118,7 +118,11 @@ _WEAK: Final = (
     (formats.acp.at_own_path, formats.acp.FORMAT, r"^/\.well-known/acp(\.json)?$"),
     (formats.ucp.at_own_path, formats.ucp.FORMAT, r"^/\.well-known/ucp(/|$)"),
     (formats.api_catalog.at_own_path, formats.api_catalog.FORMAT, r"^/\.well-known/api-catalog$"),
-    (formats.agent_json.at_card_path, formats.agent_json.FORMAT, r"/(ai-)?agents?(-card|-manifest)?(\.json)?$"),
+    (
+        formats.agent_json.at_card_path,
+        formats.agent_json.FORMAT,
+        r"/(ai-)?agents?(-(card|manifest|marketplace|services?|profile|info))?(\.json)?$",
+    ),
 )
 
 ROWS: tuple[RecognitionRow, ...] = (
@@ -133,6 +137,7 @@ ROWS: tuple[RecognitionRow, ...] = (
     RecognitionRow(_has("arazzo", "workflows"), Foreign("arazzo")),
     RecognitionRow(_has("agent_discovery_version"), Foreign("agent-discovery")),
     RecognitionRow(_has("subject", "facts"), Foreign("facts")),
+    RecognitionRow(_has("agent_name", "label", "endpoints"), Foreign("agent-facts")),
     RecognitionRow(formats.agent_json.wrapped, formats.agent_json.FORMAT),
     RecognitionRow(_aid_like, Foreign("aid-like")),
     RecognitionRow(_has("awp_version", "workstate_id"), Foreign("workstate")),

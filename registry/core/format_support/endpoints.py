@@ -49,6 +49,7 @@ _UNFILLED = re.compile(
 )
 """Labels that an author is to replace by a name of his own."""
 
+_LINK = re.compile(r"(?=\S*[./?#:])\S+$")
 _ANGLE_VARIABLE = re.compile(r"<([A-Za-z_][\w .-]{0,60})>")
 
 
@@ -129,8 +130,10 @@ def lacks_scheme(target: str, base: str) -> bool:
 
 def link(target: Json, base: str) -> str | None:
     """Return `target` as an absolute https URL for people or the crawler; None, without a finding, for anything else.
-    Relative targets are resolved against `base`."""
-    return parse_https(target.strip(), base) if isinstance(target, str) and target.strip() else None
+    Relative targets are resolved against `base`; a sentence or a word ("none") is no target (RFC 3986 section 4.1 has
+    no spaces, and a path of a document begins with a slash or has a dot)."""
+    text = target.strip() if isinstance(target, str) else ""
+    return parse_https(text, base) if _LINK.match(text) else None
 
 
 def first_link(holder: Json, keys: Iterable[str], base: str) -> str | None:

@@ -32,7 +32,10 @@ _CONTACTS: Final = (
     "supportContact", "support_contact", "contact_url", "contactUrl", "contactPoint", "contact_point", "feedback",
 )  # fmt: skip
 _CONTACT_PARTS: Final = (*_CONTACTS, "url", "website", "web", "mail", "sales", "security", "privacy", "general", "form")
-_HOMEPAGES: Final = ("homepage", "homePage", "homepage_url", "homepageUrl", "website", "websiteUrl", "website_url")
+_HOMEPAGES: Final = (
+    "homepage", "homePage", "homepage_url", "homepageUrl", "website", "websiteUrl", "website_url", "landing_url",
+    "landing_page", "landingPage",
+)  # fmt: skip
 _REPOSITORIES: Final = ("repository", "repository_url", "repositoryUrl", "repo", "source_code", "sourceCode", "github")
 _PLAN_LISTS: Final = ("plans", "tiers", "packages", "per_call", "perCall", "prices", "rates")
 _PAYMENT_MEMBERS: Final = ("x402", "payment", "payments")
@@ -40,8 +43,15 @@ _TIER = re.compile(r"free|basic|starter|hobby|standard|pro\b|premium|team|busine
 _AMOUNTS: Final = ("maxAmountRequired", "max_amount_required", "amount", "price", "price_usd", "cost")
 _MAX_INTEGER: Final = 10**78  # uint256
 _MIN_PLAIN, _MAX_PLAIN = 1e-18, 1e15
+_FREE_TIERS: Final = ("free_tier", "freeTier", "has_free_tier", "hasFreeTier")
+_FREE_NAME = re.compile(r"free(?![a-z])", re.IGNORECASE)
+_MONEY = re.compile(r"[$€£]\s?\d")
+_NOTHING = re.compile(r"[$€£]?\s?0(?:\.0+)?(?: ?[A-Z]{3,4})?(?:/\w+)?|free", re.IGNORECASE)
 _UNSET = re.compile(r"(?:SET|YOUR|REPLACE|ENTER)_[A-Z]")
-_RESERVED: Final = frozenset({*_PLAN_LISTS, "price", "amount", "cost", "fee", "rate", "contact", "currency"})
+_PAID_TIERS: Final = ("paid_tiers", "paidTiers")
+_RESERVED: Final = frozenset(
+    {*_PLAN_LISTS, *_PAID_TIERS, "price", "amount", "cost", "fee", "rate", "contact", "currency"}
+)
 _COINS: Final = r"usdc?|usdt|eur|gbp|rlusd|xrp|eth|sol|sats?|cents?"
 _PRICE = re.compile(
     rf"(?:base_|unit_|monthly_)?(?:price|amount|cost|fee|rate)_?(?i:({_COINS}))?(?:_?[Pp]er_?\w+)?"
@@ -94,10 +104,21 @@ def pricing_of(value: Json, base: str) -> Pricing:
     stated = stated_pricing((*notes, *(text for plan in plans for text in (plan.name, plan.limits))))
     if model is None or (model == "paid" and stated == "freemium"):
         model = stated
-    if model is None and "free" in {(plan.name or "").lower() for plan in plans} and any(plan.price for plan in plans):
+    if model is None and (_offers_free_tier(value) or _has_free_plan(plans)):
         model = "freemium"
     url = first_link(value, _URL_MEMBERS, base)
     return Pricing(model or "unknown", plans, url, "; ".join(notes) or None)
+
+
+def _offers_free_tier(value: Object) -> bool:
+    held = next((value[key] for key in _FREE_TIERS if key in value), False)
+    return held.get("available") is not False if isinstance(held, dict) else bool(held)
+
+
+def _has_free_plan(plans: tuple[Plan, ...]) -> bool:
+    """Return whether one of the plans is free and another one has a price."""
+    is_free = [bool(_FREE_NAME.match(plan.name or "") or _NOTHING.fullmatch(plan.price or "")) for plan in plans]
+    return any(is_free) and any(plan.price and not free for plan, free in zip(plans, is_free, strict=True))
 
 
 def _read_plans(value: Object) -> Iterator[Plan | None]:
@@ -108,6 +129,15 @@ def _read_plans(value: Object) -> Iterator[Plan | None]:
     for name, item in value.items():
         if isinstance(item, dict) and name not in _RESERVED and (price_of(item) or _TIER.search(name)):
             yield _read_plan(item, line(name, NAME_CHARS))
+        elif isinstance(item, str) and name not in (*_RESERVED, *_MODEL_MEMBERS, *_NOTE_MEMBERS, *_URL_MEMBERS):
+            is_price = _MONEY.search(item) is not None
+            if is_price or _FREE_NAME.match(name):  # `{"free": "10 calls a day", "pro": "$9/month"}`
+                text = line(item, NAME_CHARS)
+                yield Plan(line(name, NAME_CHARS), text if is_price else None, None if is_price else text)
+    for key in _PAID_TIERS:
+        for name, item in map_of(value, key).items():
+            if isinstance(item, dict) and (price_of(item) or _TIER.search(name)):
+                yield _read_plan(item, line(name, NAME_CHARS))
     for key in _PLAN_LISTS:
         held = value.get(key)
         if isinstance(held, dict):
@@ -123,6 +153,8 @@ def _read_plan(item: Json, name: str | None) -> Plan | None:
     if not isinstance(item, dict):
         number = scalar_text(item)
         return Plan(name, number) if number else None
+    if item.get("available") is False:
+        return None
     name = first_text(item, "name", "id", "tier", "title") or name
     price = price_of(item)
     limits = first_text(item, "limits", "limit", "quota", "description", "includes", "unit", "per", "period")
@@ -248,8 +280,9 @@ def _read_addresses(value: Json, depth: int = 3) -> list[str]:
 
 
 def homepage_of(value: Object, base: str) -> str | None:
-    """Return the page for people that the document names as its home page, also in a map of `links`."""
-    return first_link(value, _HOMEPAGES, base) or first_link(value.get("links"), _HOMEPAGES, base)
+    """Return the page for people that the document names as its home page, also in a map of links."""
+    holders = (value, value.get("links"), value.get("discovery"))
+    return next((url for holder in holders if (url := first_link(holder, _HOMEPAGES, base))), None)
 
 
 def repository_of(value: Object, base: str) -> str | None:

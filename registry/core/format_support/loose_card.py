@@ -5,7 +5,13 @@ from typing import Final
 
 from registry.core.format_support import loose, manifest
 from registry.core.format_support.endpoints import first_link, origin_of
-from registry.core.format_support.named_addresses import is_protocol_member, named_documents, named_protocols
+from registry.core.format_support.named_addresses import (
+    DOCS,
+    docs_of,
+    is_protocol_member,
+    named_documents,
+    named_protocols,
+)
 from registry.core.format_support.offers import Offer, capabilities_of, offers_in, target_of
 from registry.core.format_support.security import loose_auth
 from registry.core.model.documents import Document
@@ -13,8 +19,10 @@ from registry.core.model.services import Pointer, Pricing, Protocol, Service
 
 _LISTS: Final = ("services", "endpoints", "actions", "tools", "operations")
 _BASES: Final = ("api_base_url", "api_base", "base_url", "baseUrl", "api_url", "url")
-_DOCS: Final = ("documentation", "docs", "documentation_url", "docs_url")
-_PAGES: Final = frozenset({*_DOCS, "homepage", "website", "terms", "privacy", "support", "contact", "pricing"})
+_PAGES: Final = frozenset({*DOCS, "homepage", "website", "terms", "privacy", "support", "contact", "pricing"})
+_PRICES: Final = (
+    "tiers", "plans", "pricing_tiers", "pricingTiers", "free_tier", "freeTier", "paid_tiers", "paidTiers",
+)  # fmt: skip
 _FIELDS: Final = (
     "name", "description", "provider", "homepage", "docs_url", "repository", "license", "capabilities", "auth",
     "pricing", "protocols", "tags",
@@ -35,7 +43,7 @@ def loose_card(
     `pointers`, `pricing` and `protocol` are the format's own results; the members' prices count if `pricing` is
     blank."""
     base = first_link(value, _BASES, document.url) or origin_of(document.url)
-    own_prices = loose.pricing_of(value.get("pricing"), document.url)
+    own_prices = card_pricing(value, document.url)
     used_names: set[str] = set()
     offers = [offer for offer in offers_in(value, _LISTS) if _is_offered(offer)]
     found = (capabilities_of(offer, base, document, format_slug, used_names, notes) for offer in offers)
@@ -44,7 +52,7 @@ def loose_card(
         description=manifest.text_of(value, "description"),
         provider=loose.provider_of(value, document.url),
         homepage=loose.homepage_of(value, document.url),
-        docs_url=first_link(value, _DOCS, document.url) or first_link(value.get("endpoints"), _DOCS, document.url),
+        docs_url=docs_of(value, document.url),
         repository=loose.repository_of(value, document.url),
         license=loose.license_of(value),
         tags=manifest.texts_of(value, "tags"),
@@ -66,3 +74,11 @@ def _is_offered(offer: Offer) -> bool:
     is_described = manifest.text_of(offer.holder, "description") is not None and not offer.is_bare
     has_name = any(manifest.text_of(offer.holder, key) for key in ("id", "name"))
     return target_of(offer.holder)[0] is not None or (is_described and has_name)
+
+
+def card_pricing(value: manifest.Object, base: str) -> Pricing:
+    """Return the pricing in `pricing` or `price` of a document, else in the tiers beside its other members."""
+    stated = value.get("pricing", value.get("price"))
+    if stated is None:
+        stated = {key: value[key] for key in _PRICES if key in value}
+    return loose.pricing_of(stated, base)

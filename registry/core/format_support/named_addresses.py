@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from registry.core.format_support.endpoints import callable_url, link
+from registry.core.format_support.endpoints import callable_url, first_link, link
 from registry.core.format_support.manifest import MAX_TEXTS, Object, first_text, list_of, map_of, text_of
 from registry.core.model.documents import Document, Json
 from registry.core.model.services import Pointer, Protocol
@@ -16,35 +16,53 @@ from registry.core.reading.json_pointer import at
 
 _SNAKE = re.compile(r"[_-]([a-z])")
 _KINDS: Final = {
-    **dict.fromkeys(("mcpEndpoint", "mcpUrl", "mcpServer", "mcpServerUrl", "mcpServerEndpoint", "mcp"), "mcp"),
-    **dict.fromkeys(("a2aEndpoint", "a2aUrl", "agentEndpoint", "jsonrpcEndpoint", "a2a"), "a2a"),
+    **dict.fromkeys(
+        ("mcpEndpoint", "mcpUrl", "mcpServer", "mcpServerUrl", "mcpServerEndpoint", "mcpHttp", "mcpRemote", "mcp"),
+        "mcp",
+    ),
+    **dict.fromkeys(
+        ("a2aEndpoint", "a2aUrl", "a2aServer", "a2aTasks", "a2aMessage", "agentEndpoint", "jsonrpcEndpoint", "a2a"),
+        "a2a",
+    ),
     **dict.fromkeys(
         ("apiEndpoint", "apiUrl", "apiBase", "apiBaseUrl", "restEndpoint", "httpEndpoint", "serviceUrl", "baseUrl",
          "rest", "api"),
         "rest",
     ),
     **dict.fromkeys(("graphql", "graphqlEndpoint", "graphqlUrl"), "graphql"),
-    **dict.fromkeys(("openapi", "openapiUrl", "openapiSpec", "openapiJson", "openApi", "openapiYaml"), "openapi"),
-    **dict.fromkeys(("serverCard", "mcpServerCard", "mcpManifest", "mcpCard"), "server-card"),
-    **dict.fromkeys(("agentCard", "agentCardUrl", "canonicalAgentCard", "a2aCard"), "agent-card"),
+    **dict.fromkeys(
+        ("openapi", "openapiUrl", "openapiSpec", "openapiJson", "openApi", "openApiUrl", "openapiYaml", "swagger"),
+        "openapi",
+    ),
+    **dict.fromkeys(("serverCard", "mcpServerCard", "mcpManifest", "mcpDiscovery", "mcpCard"), "server-card"),
+    **dict.fromkeys(
+        ("agentCard", "agentCardUrl", "canonicalAgentCard", "a2aCard", "a2aAgentCard", "a2aManifest"), "agent-card"
+    ),
+    **dict.fromkeys(("x402Manifest", "x402Discovery", "x402Catalog"), "x402"),
 }  # fmt: skip
 _HOLDERS: Final = (
-    "",
-    "endpoints",
-    "interfaces",
-    "protocols",
-    "discovery",
-    "developer",
-    "links",
-    "integrations",
-    "related",
-)
+    "", "endpoints", "interfaces", "protocols", "discovery", "developer", "links", "integrations", "related",
+    "resources", "agent_endpoints", "agentEndpoints",
+)  # fmt: skip
+DOCS: Final = (
+    "documentation", "docs", "documentation_url", "documentationUrl", "docs_url", "docsUrl", "api_docs", "apiDocs",
+    "api_documentation", "developer_docs", "developerDocs", "api_reference", "reference", "getting_started",
+    "quickstart",
+)  # fmt: skip
+_DOCS_HOLDERS: Final = (
+    "links", "discovery", "developer", "developers", "support", "resources", "related", "endpoints",
+)  # fmt: skip
 _TARGETS: Final = ("url", "endpoint", "uri", "href", "http")
 _EXPECTED: Final = {
     "mcp": "mcp-server-card", "server-card": "mcp-server-card", "agent-card": "a2a", "openapi": "openapi",
+    "x402": "x402",
 }  # fmt: skip
+_DOCUMENT_KINDS: Final = frozenset({"openapi", "server-card", "agent-card", "x402"})
 _DOCUMENT = re.compile(r"\.(?:json|ya?ml|md|txt|html?)$", re.IGNORECASE)
-_WORDS: Final = {"mcp": "mcp", "a2a": "a2a", "rest": "rest", "http": "rest", "https": "rest", "graphql": "graphql"}
+_WORDS: Final = {
+    "mcp": "mcp", "a2a": "a2a", "rest": "rest", "http": "rest", "https": "rest", "graphql": "graphql",
+    "openapi": "openapi",
+}  # fmt: skip
 
 
 def camel_name(key: str) -> str:
@@ -61,7 +79,7 @@ def named_protocols(card: Object, document: Document) -> Iterator[Protocol]:
     """Yield the addresses in such members, each once; addresses of documents are left to `named_documents`."""
     found: set[tuple[str, str]] = set()
     for kind, target, _ in _named(card):
-        if kind in ("openapi", "server-card", "agent-card"):
+        if kind in _DOCUMENT_KINDS:
             continue
         address = callable_url(target, document.url, document.url)
         if address is not None and not _DOCUMENT.search(address.url) and (kind, address.url) not in found:
@@ -73,9 +91,15 @@ def named_documents(card: Object, document: Document) -> Iterator[Pointer]:
     """Yield pointers to the cards and descriptions in such members."""
     for kind, target, pointer in _named(card):
         url = link(target, document.url)
-        is_document = kind in ("openapi", "server-card", "agent-card") or _DOCUMENT.search(url or "")
+        is_document = kind in _DOCUMENT_KINDS or _DOCUMENT.search(url or "")
         if url and url != document.url and kind in _EXPECTED and is_document:
             yield Pointer(url, "server_card" if kind == "server-card" else kind, pointer, _EXPECTED[kind])
+
+
+def docs_of(value: Object, base: str) -> str | None:
+    """Return the documentation that a document names at its top or among its links."""
+    holders = (value, *(map_of(value, name) for name in _DOCS_HOLDERS))
+    return next((url for holder in holders if (url := first_link(holder, DOCS, base))), None)
 
 
 def _named(card: Object) -> Iterator[tuple[str, str, str]]:
@@ -96,6 +120,7 @@ def _named(card: Object) -> Iterator[tuple[str, str, str]]:
 
 def _targets(kind: str, held: Json, pointer: str) -> Iterator[tuple[str, str, str]]:
     if isinstance(held, dict):
+        kind = "openapi" if first_text(held, "type", "format") == "openapi" else kind
         for key in _TARGETS:
             target = text_of(held, key)
             if target and "/" in target:

@@ -5,12 +5,21 @@ server, entries with addresses, or abilities of an agent that answers at a state
 wallets and abilities in words does not.
 """
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
 from registry.core.format_support import loose
-from registry.core.format_support.endpoints import Endpoint, callable_url, first_link, link, origin_of
+from registry.core.format_support.endpoints import (
+    MAX_URL_CHARS,
+    Endpoint,
+    callable_url,
+    first_link,
+    link,
+    origin_of,
+)
+from registry.core.format_support.loose_card import card_pricing
 from registry.core.format_support.manifest import (
     NAME_CHARS,
     Notes,
@@ -24,7 +33,12 @@ from registry.core.format_support.manifest import (
     texts_of,
     with_provenance,
 )
-from registry.core.format_support.named_addresses import is_protocol_member, named_documents, named_protocols
+from registry.core.format_support.named_addresses import (
+    docs_of,
+    is_protocol_member,
+    named_documents,
+    named_protocols,
+)
 from registry.core.format_support.offers import Offer, capabilities_of, offers_in, target_of
 from registry.core.format_support.security import NOTHING_NEEDED, loose_auth, schemes_of
 from registry.core.format_support.shapes import says_no_auth, stated_pricing
@@ -37,7 +51,6 @@ SLUG: Final = "agent-json"
 
 _NAMES: Final = ("display_name", "displayName", "name", "title", "service", "platform", "product", "agent_name")
 _DESCRIPTIONS: Final = ("description", "summary", "tagline", "about")
-_DOCS: Final = ("documentation", "docs", "documentation_url", "documentationUrl", "docs_url", "docsUrl")
 _TERMS: Final = ("terms", "terms_url", "termsOfService", "tos")
 _LISTS: Final = (
     "endpoints", "skills", "tools", "actions", "functions", "operations", "intents", "services", "commands", "apis",
@@ -53,6 +66,9 @@ _NO_OFFERS: Final = frozenset({
     "docs", "documentation", "llms", "llmstxt", "health", "status", "homepage", "website", "home", "landing", "terms",
     "privacy", "contact", "support", "pricing", "feed", "sitemap", "standards",
 })  # fmt: skip
+_ADDRESS_LISTS: Final = ("endpoints", "urls", "paths", "routes")
+_EXAMPLES: Final = ("example", "example_request", "usage", "request")
+_REQUEST = re.compile(r"(GET|POST|PUT|PATCH|DELETE)\s+(\S+)")
 _READ: Final = frozenset({
     *_NAMES[:4], "description", "version", "homepage", "tags", "languages", "license", "skills", "tools", "actions",
     "intents", "authentication",
@@ -93,7 +109,7 @@ def read(document: Document, notes: Notes) -> Service:
         provider=loose.provider_of(card, document.url),
         version=short_text_of(card, "version"),
         homepage=loose.homepage_of(card, document.url) or _read_site(card, protocols, document),
-        docs_url=first_link(card, _DOCS, document.url) or first_link(card.get("developer"), _DOCS, document.url),
+        docs_url=docs_of(card, document.url),
         icon_url=link(first_text(card, "logo", "icon", "iconUrl", "logo_url"), document.url),
         repository=loose.repository_of(card, document.url),
         license=loose.license_of(card),
@@ -120,6 +136,12 @@ def _flatten(value: Object) -> Object:
     return {**flat, **{key: item for key, item in value.items() if key not in _WRAPPERS or isinstance(item, str)}}
 
 
+def _list_addresses(holder: Object) -> list[str]:
+    """Return the addresses that an entry lists, `"endpoints": ["/tides", "/waves"]`."""
+    texts = (text for key in _ADDRESS_LISTS for text in texts_of(holder, key, MAX_URL_CHARS))
+    return [text for text in texts if target_of({"endpoint": text})[0]]
+
+
 # --- what can be called ----------------------------------------------------------------------------------------------
 
 
@@ -130,7 +152,8 @@ def _read_offers(card: Object) -> list[Offer]:
     capabilities = map_of(card, "capabilities")
     for offer in (*offers_in(card, _LISTS), *offers_in(capabilities, ("services",), "/capabilities")):
         is_flag = offer.pointer.startswith("/capabilities/") and offer.key is not None and offer.is_bare is False
-        if is_flag and not offer.pointer.startswith("/capabilities/services/") and not target_of(offer.holder)[0]:
+        has_address = target_of(offer.holder)[0] or _list_addresses(offer.holder)
+        if is_flag and not offer.pointer.startswith("/capabilities/services/") and not has_address:
             continue
         if offer.key is not None and (is_protocol_member(offer.key) or _plain(offer.key) in _NO_OFFERS):
             continue
@@ -138,7 +161,46 @@ def _read_offers(card: Object) -> list[Offer]:
     abilities = [offer for offer in offers if offer.is_bare and offer.pointer.startswith("/capabilities/")]
     others = [offer for offer in offers if offer not in abilities]
     are_names = all(" " not in str(offer.holder.get("name", "")) for offer in abilities)
-    return others or (abilities if are_names else [])
+    return _unite(others) or (abilities if are_names else [])
+
+
+def _unite(offers: list[Offer]) -> list[Offer]:
+    """Return the entries, of which those with one address and without contradiction are one: some cards list their
+    addresses with methods in one place and their abilities, by address, in another."""
+    by_target: dict[str, int] = {}
+    united: list[Offer] = []
+    for offer in map(_completed, offers):
+        target = target_of(offer.holder)[0]
+        index = by_target.setdefault(target, len(united)) if target else len(united)
+        if index == len(united):
+            united.append(offer)
+            continue
+        first, second = sorted((united[index], offer), key=lambda one: not _is_named(one))
+        shared = (first.holder.keys() & second.holder.keys()) - {"description", "example"}
+        if all(first.holder[key] == second.holder[key] for key in shared):
+            united[index] = replace(first, holder={**second.holder, **first.holder})
+        else:
+            united.append(offer)
+    return united
+
+
+def _is_named(offer: Offer) -> bool:
+    return offer.key is not None or any(key in offer.holder for key in ("id", "name"))
+
+
+def _completed(offer: Offer) -> Offer:
+    """Return the entry with the first of the addresses that it lists, and with the method that its example begins with
+    (`GET /prices?of=tin`), where it states neither itself."""
+    target, method, _ = target_of(offer.holder)
+    if target is None and (addresses := _list_addresses(offer.holder)):
+        return replace(offer, holder={**offer.holder, "endpoint": addresses[0]})
+    if method is not None or "method" in offer.holder or target is None:
+        return offer
+    for key in _EXAMPLES:
+        match = _REQUEST.match(text_of(offer.holder, key) or "")
+        if match is not None and match[2].startswith(target):
+            return replace(offer, holder={**offer.holder, "method": match[1]})
+    return offer
 
 
 def _plain(key: str) -> str:
@@ -167,7 +229,18 @@ def _read_capabilities(
             continue  # an offer in words: nothing says where it is called
         # an entry among `tools` of an MCP server is a tool
         called: InvocationKind = "rpc" if kind == "mcp_tool" and not offer.pointer.startswith("/tools") else kind
-        yield from capabilities_of(offer, base, document, SLUG, used_names, notes, kind=called, fallback=fallback)
+        found = list(capabilities_of(offer, base, document, SLUG, used_names, notes, kind=called, fallback=fallback))
+        yield from _with_more_calls(found, offer, base, document, notes)
+
+
+def _with_more_calls(
+    found: list[Capability], offer: Offer, base: str, document: Document, notes: Notes
+) -> Iterator[Capability]:
+    """Yield the capabilities of an entry; one that lists several addresses has a call to each."""
+    others = [replace(offer, holder={**offer.holder, "endpoint": url}) for url in _list_addresses(offer.holder)[1:]]
+    more = [call for other in others for one in capabilities_of(other, base, document, SLUG, set(), notes)
+            for call in one.invocations]  # fmt: skip
+    yield from [replace(found[0], invocations=(*found[0].invocations, *more)), *found[1:]] if found and more else found
 
 
 def _read_call(card: Object, protocols: list[Protocol], document: Document) -> tuple[InvocationKind, Endpoint | None]:
@@ -190,10 +263,15 @@ def _read_agent_address(card: Object, document: Document) -> Endpoint | None:
 
 
 def _read_site(card: Object, protocols: list[Protocol], document: Document) -> str | None:
-    """Return `url` where it is a site and nothing else in the card is called at it."""
+    """Return `url` where it is a page: nothing in the card is called at it, or below it by a path alone."""
     url = link(card.get("url"), document.url)
-    is_site = url is not None and url == origin_of(url)
-    return url if is_site and all(protocol.endpoint != url for protocol in protocols) else None
+    if url is None or any(protocol.endpoint == url for protocol in protocols):
+        return None
+    agent = None if protocols else _read_agent_address(card, document)
+    targets = [target_of(offer.holder)[0] for offer in _read_offers(card)]
+    is_called = agent is not None and agent.url == url and None in targets
+    is_base = any(target is not None and target.startswith("/") for target in targets)
+    return url if url == origin_of(url) or not (is_called or is_base) else None
 
 
 # --- access and prices -----------------------------------------------------------------------------------------------
@@ -203,15 +281,16 @@ def _read_auth(card: Object, description: str | None, document: Document) -> Aut
     schemes = schemes_of(card.get("securitySchemes"), document.url)
     if schemes:
         return Auth(tuple(dict.fromkeys(schemes.values())))
-    for key in ("authentication", "auth", "security"):
-        auth = loose_auth(card.get(key), document.url)
+    stated = [card.get(key) for key in ("authentication", "auth", "security")]
+    for value in (*stated, map_of(card, "capabilities").get("authentication")):
+        auth = loose_auth(value, document.url)
         if auth != Auth():
             return auth
     return NOTHING_NEEDED if says_no_auth([description]) else Auth()
 
 
 def _read_pricing(card: Object, description: str | None, document: Document) -> Pricing:
-    pricing = loose.with_payments(loose.pricing_of(card.get("pricing", card.get("price")), document.url), card)
+    pricing = loose.with_payments(card_pricing(card, document.url), card)
     if pricing.model == "unknown" and (model := stated_pricing([description])) is not None:
         return replace(pricing, model=model)
     return pricing
