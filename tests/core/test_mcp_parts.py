@@ -239,3 +239,17 @@ def test_arguments_are_words_of_a_command_line() -> None:
 def test_only_single_commands_are_read_as_installations() -> None:
     document: Json = {"install": {"a": "npx -y marsh", "b": "curl https://x.example | sh", "c": "npx 'open", "d": 7}}
     assert [(package.command, package.arguments) for package in read_install(document)] == [("npx", ("-y", "marsh"))]
+
+
+@pytest.mark.parametrize(
+    ("members", "url"),
+    [
+        ({"base_url": "https://api.quarry.dev/v1"}, "https://api.quarry.dev/v1/stones"),
+        ({"url": "https://mcp.quarry.dev/mcp"}, "https://www.quarry.dev/stones"),
+    ],
+)
+def test_paths_of_tools_continue_the_base_that_the_document_names(members: dict[str, Json], url: str) -> None:
+    document = Document(b"", {"tools": [], **members}, "https://www.quarry.dev/.well-known/mcp.json")
+    entries = [("/tools/0", {"name": "stones", "endpoint": "/stones", "method": "GET"})]
+    (tool,) = listed_tools(entries, None, document, "mcp-json", Notes())
+    assert [call.endpoint for call in tool.invocations] == [url]

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from registry.core.format_support import common_rules, manifest
-from registry.core.format_support.endpoints import Endpoint, callable_url, origin_of, page
+from registry.core.format_support.endpoints import Endpoint, callable_url, first_link, origin_of, page
 from registry.core.format_support.loose import first_parameters, first_result, parameters_of
 from registry.core.format_support.manifest import Notes, Object, first_text, flag_of, map_of, short_text_of, texts_of
 from registry.core.format_support.oauth import RESOURCE, RESOURCE_PATH
@@ -57,6 +57,9 @@ TOOL = Rule(
 
 Entries = list[tuple[str, Json]]
 """Pointers and values of a document's list."""
+
+_BASES: Final = ("api_base_url", "api_base", "apiBase", "base_url", "baseUrl", "api_url", "apiUrl")
+"""Members that name the address which paths of tools continue."""
 
 _SCHEMAS: Final = ("inputSchema", "input_schema", "schema")
 _PARAMETERS: Final = ("parameters", "params", "input", "inputs", "arguments", "args")
@@ -191,7 +194,8 @@ def _read_calls(
     method = routed_method or next(iter(methods_of(item)), None)
     if target is None or (method is None and (address is not None or key not in ("endpoint", "path", "route"))):
         return (call,)
-    own = resolve_address(target, origin_of(document.url), document, at(origin.pointer, key), notes)
+    base = first_link(document.members, _BASES, document.url) or origin_of(document.url)
+    own = resolve_address(target, base, document, at(origin.pointer, key), notes)
     if own is None:
         return (call,)
     http = Invocation("http", own.url, method, auth=auth, rate_limit=limit, templated=own.templated, origin=origin)
