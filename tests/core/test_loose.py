@@ -1,14 +1,20 @@
 """Members that publishers write in many spellings are read into the model, and anything else is left alone."""
 
+import json
+
 import pytest
 from hypothesis import given
 
+from registry.core.assessing.assess import assess_body
 from registry.core.format_support import loose
+from registry.core.format_support.format import Role
+from registry.core.format_support.loose_card import with_common_members
 from registry.core.format_support.manifest import native, other_members
 from registry.core.format_support.params import with_path_variables
-from registry.core.model.documents import Json
-from registry.core.model.services import Payment, Plan, Pricing, Provider
-from tests.core.manifests import json_values
+from registry.core.formats import FORMAT_BY_SLUG
+from registry.core.model.documents import Document, Json
+from registry.core.model.services import Origin, Payment, Plan, Pricing, Provider, Service
+from tests.core.manifests import FOUND, Fixture, json_values
 
 BASE = "https://ferry.example/.well-known/agent.json"
 
@@ -220,3 +226,46 @@ def test_the_first_member_that_describes_something_counts() -> None:
 def test_no_value_makes_the_reader_of_parameters_raise(value: Json) -> None:
     loose.parameters_of(value)
     loose.first_result({"output": value})
+
+
+SITE = "https://mill-works.com"
+UNSPECIFIED: dict[str, Json] = {
+    "documentation": f"{SITE}/docs", "homepage": f"{SITE}/home", "contact": {"email": "miller@mill-works.com"},
+    "pricing": {"model": "freemium"}, "authentication": {"type": "api_key", "header": "X-Mill"}, "license": "MIT",
+    "publisher": "Mill Works", "repository": "https://github.com/mill/mill", "terms_url": f"{SITE}/terms",
+    "logo": f"{SITE}/logo.png", "mcp_endpoint": f"{SITE}/mcp-server", "openapi_spec": f"{SITE}/flour.json",
+}  # fmt: skip
+SERVICES = {
+    fixture.slug: fixture
+    for fixture in FOUND
+    if fixture.name.startswith(("minimal", "valid")) and FORMAT_BY_SLUG[fixture.slug].role is Role.SERVICE
+}
+
+
+@pytest.mark.parametrize("fixture", SERVICES.values(), ids=SERVICES)
+def test_members_of_no_specification_reach_the_same_fields_in_every_format(fixture: Fixture) -> None:
+    raw = json.dumps({**UNSPECIFIED, **fixture.value}).encode()
+    assessment = assess_body(raw, SITE + "/" + fixture.url.split("/", 3)[3])
+    service = assessment.service
+    assert (assessment.format, service is not None) == (fixture.slug, True)
+    assert service is not None
+    provider = service.provider or Provider()
+    reached = {
+        "documentation": service.docs_url, "homepage": service.homepage, "license": service.license,
+        "contact": provider.contact, "publisher": provider.name, "pricing": service.pricing.model != "unknown",
+        "authentication": service.auth.schemes, "repository": service.repository, "logo": service.icon_url,
+        "terms_url": service.policies.terms_url,
+        "mcp_endpoint": any(one.endpoint == f"{SITE}/mcp-server" for one in service.protocols),
+        "openapi_spec": any(one.url == f"{SITE}/flour.json" for one in service.pointers),
+    }  # fmt: skip
+    assert [key for key, found in reached.items() if not found] == []
+
+
+def test_what_a_reader_found_is_not_replaced() -> None:
+    document = Document(b"", UNSPECIFIED, f"{SITE}/agent.json")
+    found = Service(docs_url=f"{SITE}/own", provider=Provider("Miller"), pricing=Pricing("free"))
+    service = with_common_members(found, document, "awp")
+    assert (service.docs_url, service.pricing) == (found.docs_url, found.pricing)
+    assert service.provider == Provider("Miller", contact="miller@mill-works.com")
+    assert service.provenance["homepage"] == Origin(document.url, "", "awp")
+    assert "docs_url" not in service.provenance

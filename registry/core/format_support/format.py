@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from registry.core.format_support.account import EntryCount, Part, settle, survey
 from registry.core.format_support.common_rules import ENDPOINT_TEMPLATED
+from registry.core.format_support.loose_card import with_common_members
 from registry.core.format_support.manifest import Notes
 from registry.core.format_support.params import describes_variables
 from registry.core.format_support.probing import JSON_CAP, ProbePath, Topic
@@ -119,7 +120,10 @@ class Format:
         capability describes it as a parameter. Entries that the reader dropped in silence get findings."""
         surveyed = survey(self.parts, self.types, document.value)
         notes = Notes(surveyed.wrong_types)
-        service = public_service(self.read(document, dialect, notes), document, notes)
+        service = self.read(document, dialect, notes)
+        if self.role is Role.SERVICE:
+            service = with_common_members(service, document, self.slug)
+        service = public_service(service, document, notes)
         described = {
             call.origin.pointer
             for capability in service.capabilities

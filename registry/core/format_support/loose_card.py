@@ -1,10 +1,12 @@
-"""Read a file at a format's path that lacks the format's structure, as far as its members are clear."""
+"""Read a file at a format's path that lacks the format's structure, as far as its members are clear, and the members
+that documents of all formats carry although their specifications do not define them."""
 
+from dataclasses import replace
 from itertools import chain
-from typing import Final
+from typing import Any, Final
 
 from registry.core.format_support import loose, manifest
-from registry.core.format_support.endpoints import first_link, origin_of
+from registry.core.format_support.endpoints import first_link, origin_of, page
 from registry.core.format_support.named_addresses import (
     DOCS,
     docs_of,
@@ -15,7 +17,7 @@ from registry.core.format_support.named_addresses import (
 from registry.core.format_support.offers import Offer, capabilities_of, offers_in, target_of
 from registry.core.format_support.security import loose_auth
 from registry.core.model.documents import Document
-from registry.core.model.services import Pointer, Pricing, Protocol, Service
+from registry.core.model.services import Auth, Origin, Pointer, Pricing, Protocol, Service
 
 _LISTS: Final = ("services", "endpoints", "actions", "tools", "operations")
 _BASES: Final = ("api_base_url", "api_base", "base_url", "baseUrl", "api_url", "url")
@@ -23,6 +25,9 @@ _PAGES: Final = frozenset({*DOCS, "homepage", "website", "terms", "privacy", "su
 _PRICES: Final = (
     "tiers", "plans", "pricing_tiers", "pricingTiers", "free_tier", "freeTier", "paid_tiers", "paidTiers",
 )  # fmt: skip
+_TERMS: Final = ("terms_url", "termsUrl", "terms_of_service", "termsOfService", "terms", "tos")
+_PRIVACY: Final = ("privacy_url", "privacyUrl", "privacy_policy", "privacyPolicy", "privacy")
+_ICONS: Final = ("icon_url", "iconUrl", "icon", "logo_url", "logoUrl", "logo")
 _FIELDS: Final = (
     "name", "description", "provider", "homepage", "docs_url", "repository", "license", "capabilities", "auth",
     "pricing", "protocols", "tags",
@@ -82,3 +87,53 @@ def card_pricing(value: manifest.Object, base: str) -> Pricing:
     if stated is None:
         stated = {key: value[key] for key in _PRICES if key in value}
     return loose.pricing_of(stated, base)
+
+
+def with_common_members(service: Service, document: Document, format_slug: str) -> Service:
+    """Return the service with what the document says in members of no specification, where its reader found nothing:
+    documentation, home page, publisher, contacts, source code, licence, terms, prices, authentication, and the
+    addresses and documents that it names."""
+    value, base = document.members, document.url
+    found: dict[str, Any] = {
+        "docs_url": docs_of(value, base),
+        "homepage": loose.homepage_of(value, base),
+        "provider": loose.provider_of(value, base),
+        "repository": loose.repository_of(value, base),
+        "license": loose.license_of(value),
+        "icon_url": first_link(value, _ICONS, base),
+        "tags": manifest.texts_of(value, "tags"),
+        "auth": loose_auth(value.get("authentication"), base),
+        "pricing": loose.with_payments(card_pricing(value, base), value),
+    }
+    blank = Service()
+    filled = {
+        name: held
+        for name, held in found.items()
+        if held and held not in (Auth(), Pricing()) and getattr(service, name) == getattr(blank, name)
+    }
+    named = found["provider"]
+    if service.provider is not None and not service.provider.contact and named is not None and named.contact:
+        filled["provider"] = replace(service.provider, contact=named.contact, contacts=named.contacts)
+    if service.pricing == Pricing(url=service.pricing.url) and found["pricing"] != Pricing():
+        filled["pricing"] = replace(found["pricing"], url=service.pricing.url or found["pricing"].url)
+    terms = service.policies.terms_url or _first_page(value, _TERMS, base)
+    privacy = service.policies.privacy_url or _first_page(value, _PRIVACY, base)
+    if (terms, privacy) != (service.policies.terms_url, service.policies.privacy_url):
+        filled["policies"] = replace(service.policies, terms_url=terms, privacy_url=privacy)
+    known = {protocol.endpoint for protocol in service.protocols}
+    protocols = tuple(  # a base of REST calls is no protocol of its own beside the calls of a format
+        one for one in named_protocols(value, document) if one.endpoint not in known and one.id != "rest"
+    )
+    targets = {pointer.url for pointer in service.pointers}
+    pointers = tuple(one for one in named_documents(value, document) if one.url not in targets)
+    if protocols:
+        filled["protocols"] = (*service.protocols, *protocols)
+    origin = Origin(document.url, "", format_slug)
+    sources = {name: origin for name in filled if name not in service.provenance}
+    if pointers:
+        filled["pointers"] = (*service.pointers, *pointers)[: manifest.MAX_TEXTS]
+    return replace(service, **filled, provenance={**service.provenance, **sources}) if filled else service
+
+
+def _first_page(value: manifest.Object, keys: tuple[str, ...], base: str) -> str | None:
+    return next((url for key in keys if (url := page(value.get(key), base))), None)

@@ -42,7 +42,7 @@ _KINDS: Final = {
 }  # fmt: skip
 _HOLDERS: Final = (
     "", "endpoints", "interfaces", "protocols", "discovery", "developer", "links", "integrations", "related",
-    "resources", "agent_endpoints", "agentEndpoints",
+    "resources",
 )  # fmt: skip
 DOCS: Final = (
     "documentation", "docs", "documentation_url", "documentationUrl", "docs_url", "docsUrl", "api_docs", "apiDocs",
