@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, TypeVar
 
 from registry.core.calling.effort import get_comparing_work
+from registry.core.calling.patterns import get_making_work, texts_of_pattern
 from registry.core.calling.schemas import Root, Schema, is_number, is_valid, keywords, matching
 
 MAX_DEPTH: Final = 12
@@ -196,13 +197,20 @@ class Filler:
                 raise Unfillable(f"no text of the format {rules['format']} with this length could be made")
             return text
         effort, pattern = self.root.effort, rules["pattern"]
-        matched = (effort.whole or effort).matched
-        common = (*([matched[pattern]] if pattern in matched else ()), known, *_COMMON)
-        for text in matching(pattern, (text for text in common if least <= len(text) <= most), effort):
-            if is_valid(rules, text, effort):
-                matched[pattern] = text
+        for text in self._list_texts(pattern, known, int(least)):
+            if least <= len(text) <= most and is_valid(rules, text, effort):
+                (effort.whole or effort).matched[pattern] = text
                 return text
-        raise Unfillable(f"the document has no example, and no common text matches {pattern[:200]}")
+        raise Unfillable(f"the document has no example, and no text was found that matches {pattern[:200]}")
+
+    def _list_texts(self, pattern: str, known: str, least: int) -> Iterator[str]:
+        """Yield common texts that match, then texts made for the pattern that match."""
+        effort = self.root.effort
+        matched = (effort.whole or effort).matched
+        own = [matched[pattern]] if pattern in matched else []
+        yield from matching(pattern, (*own, known, *_COMMON), effort)
+        effort.spend(get_making_work(pattern))
+        yield from matching(pattern, texts_of_pattern(pattern, least), effort)
 
     def _number(self, rules: dict[str, Any], kind: str) -> int | float:
         rules = {key: rules[key] for key in _OF_NUMBERS if key in rules}

@@ -5,6 +5,7 @@ so compiled schemas have no reference, no recursion and a bounded size; patterns
 """
 
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -23,10 +24,19 @@ _MAX_REFERENCES: Final = 8  # a longer chain of references is not followed
 _REGEX_BYTES: Final = 300_000
 _LINEAR: Final = jsonschema_rs.RegexOptions(size_limit=_REGEX_BYTES, dfa_size_limit=_REGEX_BYTES)
 """Matching takes linear time, without lookaround and backreferences."""
+_BACKTRACK_STEPS: Final = 1_000
+_BACKTRACKING: Final = jsonschema_rs.FancyRegexOptions(
+    backtrack_limit=_BACKTRACK_STEPS, size_limit=_REGEX_BYTES, dfa_size_limit=_REGEX_BYTES
+)
+_LOOKAROUND: Final = re.compile(r"\(\?<?[=!]")
 _CACHED_CHARS: Final = 500
 _MAX_NUMBER: Final = 1e300
 _MESSAGE_TIMES: Final = 10  # a message of nested alternatives takes so many times the check
 _TYPES: Final = ("string", "integer", "number", "boolean", "object", "array", "null")
+_NAMES_OF_TYPES: Final[Mapping[type, tuple[str, ...]]] = {
+    str: ("string",), bool: ("boolean",), int: ("integer", "number"), float: ("number", "integer"),
+    list: ("array",), tuple: ("array",), type(None): ("null",),
+}  # fmt: skip
 _COUNTS: Final = frozenset({
     "minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties", "minContains", "maxContains",
 })  # fmt: skip
@@ -125,6 +135,8 @@ def keywords(schema: Schema) -> dict[str, Any]:
         kept.setdefault("prefixItems", list(schema["items"]))
     if "enum" in kept and schema.get("nullable") is True and None not in kept["enum"]:
         kept["enum"] = [*kept["enum"], None]
+    if "enum" in kept and "type" in kept and not _has_type(kept["enum"], kept["type"]):
+        del kept["type"]  # `type: integer` beside texts: no value would be valid, and the list is what the site knows
     return kept
 
 
@@ -160,15 +172,19 @@ def fault(settled: Any, value: Any, effort: Effort) -> str | None:
 def matching(pattern: str, candidates: Iterable[str], effort: Effort) -> Iterator[str]:
     """Yield the texts that match; none if the pattern cannot be compiled cheaply. Raise OutOfEffort."""
     work = pattern_work(pattern)
+    options: jsonschema_rs.RegexOptions | jsonschema_rs.FancyRegexOptions = _LINEAR
+    steps = 0
+    if work is None:  # with lookaround, its parts may still be cheap; steps of backtracking have a limit
+        work, options, steps = pattern_work(_LOOKAROUND.sub("(?:", pattern)), _BACKTRACKING, _BACKTRACK_STEPS
     effort.spend(2 * (2 * len(pattern) + (work or 0)))
     if work is None:
         return
     try:
-        validator = _compile({"pattern": pattern})
+        validator = jsonschema_rs.Draft202012Validator({"pattern": pattern}, offline=True, pattern_options=options)
     except ValueError:
         return
     for text in candidates:
-        effort.spend(100 + get_matching_work(pattern, text))
+        effort.spend(100 + steps + get_matching_work(pattern, text))
         if validator.is_valid(text):
             yield text
 
@@ -230,6 +246,12 @@ def _types(schema: Schema) -> list[str]:
     names = declared if isinstance(declared, list | tuple) else [declared]
     types = list(dict.fromkeys(name for name in names if isinstance(name, str) and name in _TYPES))
     return [*types, "null"] if types and schema.get("nullable") is True and "null" not in types else types
+
+
+def _has_type(values: Iterable[Any], types: str | list[str]) -> bool:
+    """Return whether one of the values has one of the types."""
+    names = {types} if isinstance(types, str) else set(types)
+    return any(not names.isdisjoint(_NAMES_OF_TYPES.get(type(value), ("object",))) for value in values)
 
 
 def _is_bound(value: object) -> bool:

@@ -46,6 +46,13 @@ def test_the_documents_own_values_come_first(schema: Any, value: Any) -> None:
         {"type": "string", "pattern": r"^0x[a-fA-F0-9]{40}$"},
         {"type": "string", "pattern": r"^https?:\/\/[^\s/]+", "maxLength": 40},
         {"type": "string", "pattern": r"[a-z]+@[a-z]+", "minLength": 9},
+        {"type": "string", "pattern": r"^(?=.*\d)(?=.*[a-z]).{8,}$"},
+        {"type": "string", "pattern": r"^(?!quay:)[a-z.]+$"},
+        {"type": "string", "pattern": r"^[A-Z]{3}-\d{4}$"},
+        {"type": "string", "pattern": r"^QY[0-9a-f]{32}$"},
+        {"type": "string", "pattern": r"^quay:([a-z]+)(?:[^:]*):\d{2,4}$", "minLength": 14},
+        {"type": "string", "pattern": r"^(?:north|south)(?:-(?:east|west))?$"},
+        {"type": "string", "pattern": r"^[\w.-]{20,30}$", "maxLength": 25},
         {"type": "string", "format": "uuid"},
         {"type": "string", "format": "date-time"},
         {"type": "string", "format": "email", "maxLength": 40},
@@ -88,11 +95,9 @@ def test_a_made_value_is_valid(schema: Any) -> None:
     "schema",
     [
         False,
-        {"type": "string", "pattern": r"^(?=.*\d)(?=.*[a-z]).{8,}$"},
-        {"type": "string", "pattern": r"^[A-Z]{3}-\d{4}$"},
-        {"type": "string", "pattern": r"^(?:north|south)(?:-(?:east|west))?$"},
+        {"type": "string", "pattern": r"^(?=b)a"},
+        {"type": "string", "pattern": "(" * 40 + "q{3}" + ")" * 40},
         {"type": "string", "minLength": 5, "maxLength": 3},
-        {"enum": [1], "type": "string"},
         {"type": "array", "minItems": 1_000_000},
         {"type": "string", "minLength": 1_000_000},
         {"type": "integer", "minimum": 2, "maximum": 1},
@@ -107,6 +112,11 @@ def test_what_cannot_be_filled_is_missing_with_a_reason(schema: Any) -> None:
     assert [part.what for part in found.missing] == ["x"] or "x" in found.values
     assert all(part.why for part in found.missing)
     assert found.missing or schema == {"$ref": "#/properties/x"}
+
+
+def test_a_list_of_values_counts_more_than_a_type_that_none_has() -> None:
+    assert arguments({"type": "integer", "enum": ["7", "8"]}).values == {"x": "7"}
+    assert arguments({"type": ["integer", "null"], "enum": ["7", 8]}).values == {"x": 8}
 
 
 def test_different_items_are_taken_from_a_list() -> None:

@@ -12,6 +12,12 @@ _EFFORT = "tests/core/calling/test_effort.py::"
 
 GUARDS: Final = (
     Guard(
+        "pattern-groups",
+        "examples: nested groups of a pattern that a text is made for",
+        NEVER,
+        ("tests/core/calling/test_examples.py::test_what_cannot_be_filled_is_missing_with_a_reason",),
+    ),
+    Guard(
         "listed-repeats",
         "repeats in list parameters are removed",
         Edit(r"dict\.fromkeys\(([^)]*\))\)", r"\1"),
