@@ -1,0 +1,82 @@
+"""Ask openapi-core whether it accepts a call, and sort its refusals by kind."""
+
+import json
+import re
+from collections.abc import Mapping
+from http.cookies import SimpleCookie
+from typing import Any, Final
+from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
+
+from openapi_core import Config, OpenAPI
+from openapi_core.exceptions import OpenAPIError
+from openapi_core.testing import MockRequest
+from werkzeug.datastructures import ImmutableMultiDict
+
+from benchmarks.openapi_directory.oracle import Operation
+
+_FORM: Final = "application/x-www-form-urlencoded"
+
+
+class Unjudged(Exception):
+    """openapi-core cannot judge the call; the text says why."""
+
+
+def refusal(document: dict[str, Any], operation: Operation, example: Mapping[str, Any]) -> str | None:
+    """Return why openapi-core refuses an example; None if it accepts it. Raise Unjudged."""
+    if re.search("[?#]", operation.path):
+        raise Unjudged("a path with # or ?")
+    media_type = example["headers"].get("Content-Type", "")
+    if any("/" in value for value in _path_values(operation, urlsplit(example["url"]).path)):
+        raise Unjudged("a path value with a slash")
+    if media_type and "json" not in media_type and media_type != _FORM:
+        raise Unjudged(f"a body of {media_type.partition(';')[0]}")
+    url = urlsplit(example["url"])
+    # servers and paths were compared by the oracle: here only this operation, which openapi-core finds at once
+    reduced = {
+        **document,
+        "servers": [{"url": f"{url.scheme}://{url.netloc}{_prefix(operation, url.path)}"}],
+        "paths": {operation.path: _without_servers(document["paths"][operation.path], operation.method)},
+    }
+    request = MockRequest(
+        f"{url.scheme}://{url.netloc}",
+        example["method"].lower(),
+        unquote(url.path),
+        args=ImmutableMultiDict(parse_qsl(url.query, keep_blank_values=True)),
+        headers=dict(example["headers"]),
+        cookies={name: morsel.value for name, morsel in SimpleCookie(example["headers"].get("Cookie", "")).items()},
+        data=_written(example["body"], media_type) if "body" in example else None,
+        content_type=media_type,
+    )
+    try:
+        description = OpenAPI.from_dict(reduced, config=Config(spec_validator_cls=None))
+        errors = list(description.iter_request_errors(request))
+    except OpenAPIError as error:
+        raise Unjudged(f"the document: {type(error).__name__}") from None
+    except Exception as error:  # whatever a broken description makes of the library
+        raise Unjudged(f"openapi-core fails: {type(error).__name__}") from None
+    return "; ".join(f"{type(error).__name__}: {error} {error.__cause__ or ''}" for error in errors) or None
+
+
+def _path_values(operation: Operation, path: str) -> list[str]:
+    """Return the values of the path's variables, which fill whole segments nearly always."""
+    segments = operation.path.split("/")
+    pairs = zip(segments, path.split("/")[-len(segments) :], strict=False)
+    return [unquote(value) for segment, value in pairs if "{" in segment]
+
+
+def _prefix(operation: Operation, path: str) -> str:
+    """Return what the server adds to the path of the operation."""
+    segments, own = path.split("/"), operation.path.count("/")
+    return "/".join(segments[: len(segments) - own])
+
+
+def _without_servers(item: dict[str, Any], method: str) -> dict[str, Any]:
+    kept = {key: value for key, value in item.items() if key in ("parameters", "$ref")}
+    return {**kept, method: {key: value for key, value in item.get(method, {}).items() if key != "servers"}}
+
+
+def _written(body: Any, media_type: str) -> bytes:
+    if media_type != _FORM or not isinstance(body, dict):
+        return json.dumps(body).encode()
+    pairs = [(name, item) for name, value in body.items() for item in (value if isinstance(value, list) else [value])]
+    return urlencode([(name, item if isinstance(item, str) else json.dumps(item)) for name, item in pairs]).encode()
