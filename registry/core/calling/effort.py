@@ -12,7 +12,7 @@ from typing import Any, Final
 CAPABILITY_EFFORT: Final = 200_000
 """Units of work for the example of one capability. A unit is about 0.1 µs on one core of 2026. The most expensive of
 the recorded capabilities takes a tenth."""
-SERVICE_EFFORT: Final = 1_200_000
+SERVICE_EFFORT: Final = 4_000_000
 """Units for the examples of all capabilities of a service. Ordinary capabilities take some 500 each."""
 MAX_VALUE_WEIGHT: Final = 4_096  # weight of one example, about 64 KB of text
 

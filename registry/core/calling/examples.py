@@ -10,7 +10,7 @@ from typing import Any, Final, TypeVar
 
 from registry.core.calling.effort import get_comparing_work
 from registry.core.calling.patterns import get_making_work, texts_of_pattern
-from registry.core.calling.schemas import Root, Schema, is_number, is_valid, keywords, matching
+from registry.core.calling.schemas import Root, Schema, is_number, is_valid, keywords, matcher
 
 MAX_DEPTH: Final = 12
 MAX_CANDIDATES: Final = 10
@@ -204,13 +204,16 @@ class Filler:
         raise Unfillable(f"the document has no example, and no text was found that matches {pattern[:200]}")
 
     def _list_texts(self, pattern: str, known: str, least: int) -> Iterator[str]:
-        """Yield common texts that match, then texts made for the pattern that match."""
+        """Yield common texts that match, then texts made for the pattern that match. Where that cannot be said, because
+        the pattern is of another dialect or too expensive, yield what is made for it."""
         effort = self.root.effort
+        matches = matcher(pattern, effort)
         matched = (effort.whole or effort).matched
-        own = [matched[pattern]] if pattern in matched else []
-        yield from matching(pattern, (*own, known, *_COMMON), effort)
+        common = (*([matched[pattern]] if pattern in matched else ()), known, *_COMMON)
+        if matches is not None:
+            yield from filter(matches, common)
         effort.spend(get_making_work(pattern))
-        yield from matching(pattern, texts_of_pattern(pattern, least), effort)
+        yield from filter(matches or bool, texts_of_pattern(pattern, least))
 
     def _number(self, rules: dict[str, Any], kind: str) -> int | float:
         rules = {key: rules[key] for key in _OF_NUMBERS if key in rules}

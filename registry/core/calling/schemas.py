@@ -6,7 +6,7 @@ so compiled schemas have no reference, no recursion and a bounded size; patterns
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Final, TypeGuard
@@ -28,6 +28,8 @@ _BACKTRACK_STEPS: Final = 1_000
 _BACKTRACKING: Final = jsonschema_rs.FancyRegexOptions(
     backtrack_limit=_BACKTRACK_STEPS, size_limit=_REGEX_BYTES, dfa_size_limit=_REGEX_BYTES
 )
+_MAX_UNCOUNTED: Final = 99
+_HIGH_COUNT: Final = re.compile(r"\{(\d{1,2}),\d{3,}\}")
 _LOOKAROUND: Final = re.compile(r"\(\?<?[=!]")
 _CACHED_CHARS: Final = 500
 _MAX_NUMBER: Final = 1e300
@@ -41,6 +43,8 @@ _COUNTS: Final = frozenset({
     "minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties", "minContains", "maxContains",
 })  # fmt: skip
 _BOUNDS: Final = {"exclusiveMinimum": "minimum", "exclusiveMaximum": "maximum"}
+_LITERAL: Final = re.compile(r"/(\^.*\$)/[a-z]{0,6}", re.DOTALL)
+"""A pattern as JavaScript writes it in code. Read as a pattern, it matches nothing: no text begins after a slash."""
 _ONE: Final = ("not", "if", "then", "else", "items", "additionalProperties", "propertyNames", "contains")
 _LISTS: Final = ("allOf", "anyOf", "oneOf", "prefixItems")
 _MAPS: Final = ("properties", "patternProperties", "dependentSchemas")
@@ -131,6 +135,8 @@ def keywords(schema: Schema) -> dict[str, Any]:
     for exclusive, inclusive in _BOUNDS.items():
         if schema.get(exclusive) is True and inclusive in kept:
             kept[exclusive] = kept.pop(inclusive)
+    if "pattern" in kept and (literal := _LITERAL.fullmatch(kept["pattern"])):
+        kept["pattern"] = literal[1]
     if isinstance(schema.get("items"), list | tuple) and schema["items"]:
         kept.setdefault("prefixItems", list(schema["items"]))
     if "enum" in kept and schema.get("nullable") is True and None not in kept["enum"]:
@@ -169,24 +175,30 @@ def fault(settled: Any, value: Any, effort: Effort) -> str | None:
     return f"at /{place}: {message}" if place else message
 
 
-def matching(pattern: str, candidates: Iterable[str], effort: Effort) -> Iterator[str]:
-    """Yield the texts that match; none if the pattern cannot be compiled cheaply. Raise OutOfEffort."""
+def matcher(pattern: str, effort: Effort) -> Callable[[str], bool] | None:
+    """Return a test of texts; None if the pattern cannot be compiled, or not cheaply. Each test spends effort. Raise
+    OutOfEffort."""
     work = pattern_work(pattern)
     options: jsonschema_rs.RegexOptions | jsonschema_rs.FancyRegexOptions = _LINEAR
-    steps = 0
+    steps, most = 0, MAX_PATTERN_CHARS * 1_000
+    if work is None and (shorter := _HIGH_COUNT.sub(r"{\1,}", pattern)) != pattern:
+        # a bound is expensive to compile, and says nothing about a text that is shorter than it
+        pattern, work, most = shorter, pattern_work(shorter), _MAX_UNCOUNTED
     if work is None:  # with lookaround, its parts may still be cheap; steps of backtracking have a limit
         work, options, steps = pattern_work(_LOOKAROUND.sub("(?:", pattern)), _BACKTRACKING, _BACKTRACK_STEPS
     effort.spend(2 * (2 * len(pattern) + (work or 0)))
     if work is None:
-        return
+        return None
     try:
         validator = jsonschema_rs.Draft202012Validator({"pattern": pattern}, offline=True, pattern_options=options)
     except ValueError:
-        return
-    for text in candidates:
+        return None
+
+    def matches(text: str) -> bool:
         effort.spend(100 + steps + get_matching_work(pattern, text))
-        if validator.is_valid(text):
-            yield text
+        return len(text) <= most and validator.is_valid(text)
+
+    return matches
 
 
 def is_number(value: object) -> TypeGuard[int | float]:

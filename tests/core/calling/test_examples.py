@@ -51,6 +51,10 @@ def test_the_documents_own_values_come_first(schema: Any, value: Any) -> None:
         {"type": "string", "pattern": r"^[A-Z]{3}-\d{4}$"},
         {"type": "string", "pattern": r"^QY[0-9a-f]{32}$"},
         {"type": "string", "pattern": r"^quay:([a-z]+)(?:[^:]*):\d{2,4}$", "minLength": 14},
+        {"type": "string", "pattern": r"^quay:[a-z]{0,63}:[^/].{0,1023}$", "maxLength": 1600},
+        {"type": "string", "pattern": r"^berth-[a-z]+$", "minLength": 31, "maxLength": 31},
+        {"type": "string", "pattern": "^berth-", "minLength": 12},
+        {"type": "string", "pattern": r"/^\d{4}[a-z]$/i"},  # as JavaScript writes it in code
         {"type": "string", "pattern": r"^(?:north|south)(?:-(?:east|west))?$"},
         {"type": "string", "pattern": r"^[\w.-]{20,30}$", "maxLength": 25},
         {"type": "string", "format": "uuid"},
