@@ -9,7 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from registry.core.assessing.assess import assess_body
+from registry.core.merging.listing import reason_not_to_list
 from registry.core.model.services import Capability
+from tests.support.holding import held
 
 AT = "https://kelpfarm.com/docs/openapi.json"
 Servers = list[dict[str, Any]]
@@ -108,19 +110,40 @@ def test_a_host_of_the_callers_own_stays_a_variable(host: dict[str, Any], is_req
 
 
 @pytest.mark.parametrize(
-    "server",
+    ("server", "rule"),
     [
-        {"url": "https://localhost/v1"},
-        {"url": "http://algae.org"},
-        {"url": "http://kelpfarm.com:8080"},
-        {"url": "{way}://algae.org", "variables": {"way": {"default": "http", "enum": ["http"]}}},
-        {"url": "https://keeper:secret@algae.org"},
+        ({"url": "https://localhost/v1"}, "endpoint.not_public"),
+        ({"url": "http://localhost/v1"}, "endpoint.not_public"),
+        ({"url": "http://kelp.internal"}, "endpoint.not_public"),
+        ({"url": "https://keeper:secret@algae.org"}, "endpoint.not_public"),
+        ({"url": "http://keeper:secret@algae.org"}, "endpoint.not_public"),
+        ({"url": "http://algae.org"}, "openapi.plain_http"),
+        ({"url": "HTTP://kelpfarm.com:8080"}, "openapi.plain_http"),
+        ({"url": "{way}://algae.org", "variables": {"way": {"default": "http", "enum": ["http"]}}},
+         "openapi.plain_http"),
     ],
-)
-def test_an_address_that_clients_may_not_call_is_left_out(server: dict[str, Any]) -> None:
+)  # fmt: skip
+def test_an_address_that_clients_may_not_call_is_left_out(server: dict[str, Any], rule: str) -> None:
     capability, findings = listed([server])
     assert [call.endpoint for call in capability.invocations] == [None]
-    assert "endpoint.not_public" in findings
+    assert {"endpoint.not_public", "openapi.plain_http"} & findings.keys() == {rule}
+
+
+@pytest.mark.parametrize(
+    ("server", "is_listed"), [("http://algae.org/v1", True), ("http://localhost/v1", False), ("http://10.0.0.1", False)]
+)
+def test_an_api_of_plain_http_is_listed_without_calls(server: str, is_listed: bool) -> None:
+    paths = {"/tanks": {"get": {"operationId": "listTanks"}}}
+    value = {
+        "openapi": "3.1.0",
+        "info": {"title": "Tanks", "version": "1"},
+        "servers": [{"url": server}],
+        "paths": paths,
+    }
+    document = held("kelpfarm.com", "/openapi.json", value)
+    assert document.assessment.service is not None
+    reason = reason_not_to_list([document], document.assessment.service, "kelpfarm.com")
+    assert (reason is None) is is_listed
 
 
 def test_the_first_server_that_can_be_called_counts_and_keeps_its_choices() -> None:

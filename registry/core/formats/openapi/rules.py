@@ -1,6 +1,6 @@
 """Rules for OpenAPI descriptions."""
 
-from registry.core.model.findings import COMPLETENESS, CONFORMANCE, ERROR, INFO, OPERABILITY, WARNING, Rule
+from registry.core.model.findings import COMPLETENESS, CONFORMANCE, ERROR, INFO, OPERABILITY, SAFETY, WARNING, Rule
 
 # fmt: off
 
@@ -29,6 +29,11 @@ SERVER = Rule(
     says="The server's address is not written as the specification asks; it was read as it is meant.",
     fix="Give each server a url and each of its variables a default; write host without scheme and path, and basePath "
     "with a leading slash.",
+)
+PLAIN_HTTP = Rule(
+    "openapi.plain_http", WARNING, points=8, section=SAFETY, spec="RFC 9110 section 4.2.2",
+    says="The server is public, but only by plain http, which others can read and change: no call is shown.",
+    fix="Offer the API by https, and name that address.",
 )
 PATH = Rule(
     "openapi.path", WARNING, points=1, section=CONFORMANCE, spec="OpenAPI 3.1 sections 4.8.8, 4.8.9",

@@ -115,6 +115,11 @@ class Bases:
         return self._plain(f"{scheme}://{host}{path}", pointer)
 
     def _plain(self, target: str, pointer: str = "/servers/0/url", variables: Object | None = None) -> BaseAddress:
+        if target[:7].lower() == "http://":
+            secure = f"https{target[4:]}"
+            if callable_url(secure, self._base_url, self._document.url) is not None:
+                self._notes.add(rules.PLAIN_HTTP, pointer, target)
+                return BaseAddress(None, pointer, variables or {})
         resolved = endpoint(target, self._base_url, self._document, pointer, self._notes)
         address = Endpoint(re.split("[?#]", resolved.url)[0].rstrip("/"), resolved.templated) if resolved else None
         return BaseAddress(address, pointer, variables or {})
