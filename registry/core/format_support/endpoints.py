@@ -139,7 +139,7 @@ def link(target: Json, base: str) -> str | None:
 def first_link(holder: Json, keys: Iterable[str], base: str) -> str | None:
     """Return the first of these members that `link` accepts."""
     members = holder if isinstance(holder, dict) else {}
-    return next((url for key in keys if (url := link(members.get(key), base))), None)
+    return next((url for key in keys if key in members and (url := link(members[key], base))), None)
 
 
 def page(target: Json, base: str) -> str | None:

@@ -22,21 +22,22 @@ from registry.core.model.services import Payment, Plan, Pricing, PricingModel, P
 from registry.core.names.inside import inside_host
 from registry.core.reading.plain_text import line
 
-_ORGANIZATIONS: Final = (
+ORGANIZATIONS: Final = (
     "provider", "publisher", "organization", "author", "owner", "developer", "maintainer", "vendor", "company",
     "operator", "issuer",
 )  # fmt: skip
-_CONTACTS: Final = (
+CONTACTS: Final = (
     "contact", "contacts", "contact_info", "contactInfo", "contact_email", "contactEmail", "email", "support", "bugs",
     "support_email", "supportEmail", "support_url", "supportUrl", "issues", "phone", "telephone", "whatsapp",
     "supportContact", "support_contact", "contact_url", "contactUrl", "contactPoint", "contact_point", "feedback",
 )  # fmt: skip
-_CONTACT_PARTS: Final = (*_CONTACTS, "url", "website", "web", "mail", "sales", "security", "privacy", "general", "form")
-_HOMEPAGES: Final = (
+_CONTACT_PARTS: Final = (*CONTACTS, "url", "website", "web", "mail", "sales", "security", "privacy", "general", "form")
+HOMEPAGES: Final = (
     "homepage", "homePage", "homepage_url", "homepageUrl", "website", "websiteUrl", "website_url", "landing_url",
     "landing_page", "landingPage",
 )  # fmt: skip
-_REPOSITORIES: Final = ("repository", "repository_url", "repositoryUrl", "repo", "source_code", "sourceCode", "github")
+REPOSITORIES: Final = ("repository", "repository_url", "repositoryUrl", "repo", "source_code", "sourceCode", "github")
+LICENSES: Final = ("license", "licence", "license_name", "licenseId")
 _PLAN_LISTS: Final = ("plans", "tiers", "packages", "per_call", "perCall", "prices", "rates")
 _PAYMENT_MEMBERS: Final = ("x402", "payment", "payments")
 _TIER = re.compile(r"free|basic|starter|hobby|standard|pro\b|premium|team|business|enterprise|tier|plan", re.IGNORECASE)
@@ -240,7 +241,7 @@ def provider_of(value: Object, base: str) -> Provider | None:
     """Return who runs the service: the first member that names an organisation or author, and all contacts."""
     name = url = None
     found: list[str] = []
-    for key in _ORGANIZATIONS:
+    for key in ORGANIZATIONS:
         held = value.get(key)
         if isinstance(held, str):
             name = name or line(held, NAME_CHARS) or None
@@ -249,7 +250,7 @@ def provider_of(value: Object, base: str) -> Provider | None:
             if name is None or own == name:
                 url = url or first_link(held, ("url", "website", "homepage"), base)
             name = name or own
-            found += _read_addresses({part: held[part] for part in _CONTACTS if part in held})
+            found += _read_addresses({part: held[part] for part in CONTACTS if part in held})
     found += contacts_of(value)
     contacts = tuple(dict.fromkeys(found))[: manifest.MAX_TEXTS]
     if not (name or url or contacts):
@@ -259,7 +260,7 @@ def provider_of(value: Object, base: str) -> Provider | None:
 
 def contacts_of(value: Object) -> list[str]:
     """Return the addresses in the members for contacts: texts, objects of texts, or lists of them."""
-    return _read_addresses({key: value[key] for key in _CONTACTS if key in value})
+    return _read_addresses({key: value[key] for key in CONTACTS if key in value})
 
 
 def _read_addresses(value: Json, depth: int = 3) -> list[str]:
@@ -282,12 +283,12 @@ def _read_addresses(value: Json, depth: int = 3) -> list[str]:
 def homepage_of(value: Object, base: str) -> str | None:
     """Return the page for people that the document names as its home page, also in a map of links."""
     holders = (value, value.get("links"), value.get("discovery"))
-    return next((url for holder in holders if (url := first_link(holder, _HOMEPAGES, base))), None)
+    return next((url for holder in holders if (url := first_link(holder, HOMEPAGES, base))), None)
 
 
 def repository_of(value: Object, base: str) -> str | None:
     """Return the URL of the source code: a text, or `{url}` as in package manifests."""
-    for key in _REPOSITORIES:
+    for key in REPOSITORIES:
         held = value.get(key)
         target = held.get("url") if isinstance(held, dict) else held
         # other spellings (`git@host:path`, `owner/name`) would be taken for relative addresses
@@ -298,7 +299,7 @@ def repository_of(value: Object, base: str) -> str | None:
 
 def license_of(value: Object) -> str | None:
     """Return the licence: an SPDX expression or name, or `{name}` as in OpenAPI."""
-    for key in ("license", "licence", "license_name", "licenseId"):
+    for key in LICENSES:
         if text := short_text_of(value, key) or first_text(map_of(value, key), "name", "id", "identifier", "url"):
             return text
     names = [text for item in list_of(value, "licenses") if (text := short_text_of({"": item}, ""))]

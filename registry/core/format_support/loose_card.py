@@ -1,6 +1,7 @@
 """Read a file at a format's path that lacks the format's structure, as far as its members are clear, and the members
 that documents of all formats carry although their specifications do not define them."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from itertools import chain
 from typing import Any, Final
@@ -9,15 +10,17 @@ from registry.core.format_support import loose, manifest
 from registry.core.format_support.endpoints import first_link, origin_of, page
 from registry.core.format_support.named_addresses import (
     DOCS,
+    DOCS_HOLDERS,
     docs_of,
     is_protocol_member,
     named_documents,
     named_protocols,
+    names_addresses,
 )
 from registry.core.format_support.offers import Offer, capabilities_of, offers_in, target_of
 from registry.core.format_support.security import loose_auth
 from registry.core.model.documents import Document
-from registry.core.model.services import Auth, Origin, Pointer, Pricing, Protocol, Service
+from registry.core.model.services import Auth, Origin, Pointer, Pricing, Protocol, Provider, Service
 
 _LISTS: Final = ("services", "endpoints", "actions", "tools", "operations")
 _BASES: Final = ("api_base_url", "api_base", "base_url", "baseUrl", "api_url", "url")
@@ -25,6 +28,8 @@ _PAGES: Final = frozenset({*DOCS, "homepage", "website", "terms", "privacy", "su
 _PRICES: Final = (
     "tiers", "plans", "pricing_tiers", "pricingTiers", "free_tier", "freeTier", "paid_tiers", "paidTiers",
 )  # fmt: skip
+_PAID: Final = frozenset({"pricing", "price", *_PRICES, "x402", "payment", "payments"})
+_PUBLISHERS: Final = frozenset({*loose.ORGANIZATIONS, *loose.CONTACTS})
 _TERMS: Final = ("terms_url", "termsUrl", "terms_of_service", "termsOfService", "terms", "tos")
 _PRIVACY: Final = ("privacy_url", "privacyUrl", "privacy_policy", "privacyPolicy", "privacy")
 _ICONS: Final = ("icon_url", "iconUrl", "icon", "logo_url", "logoUrl", "logo")
@@ -94,46 +99,51 @@ def with_common_members(service: Service, document: Document, format_slug: str) 
     documentation, home page, publisher, contacts, source code, licence, terms, prices, authentication, and the
     addresses and documents that it names."""
     value, base = document.members, document.url
-    found: dict[str, Any] = {
-        "docs_url": docs_of(value, base),
-        "homepage": loose.homepage_of(value, base),
-        "provider": loose.provider_of(value, base),
-        "repository": loose.repository_of(value, base),
-        "license": loose.license_of(value),
-        "icon_url": first_link(value, _ICONS, base),
-        "tags": manifest.texts_of(value, "tags"),
-        "auth": loose_auth(value.get("authentication"), base),
-        "pricing": loose.with_payments(card_pricing(value, base), value),
-    }
-    blank = Service()
-    filled = {
-        name: held
-        for name, held in found.items()
-        if held and held not in (Auth(), Pricing()) and getattr(service, name) == getattr(blank, name)
-    }
-    named = found["provider"]
-    if service.provider is not None and not service.provider.contact and named is not None and named.contact:
-        filled["provider"] = replace(service.provider, contact=named.contact, contacts=named.contacts)
-    if service.pricing == Pricing(url=service.pricing.url) and found["pricing"] != Pricing():
-        filled["pricing"] = replace(found["pricing"], url=service.pricing.url or found["pricing"].url)
+    filled: dict[str, Any] = {}
+    for name, (members, find) in _COMMON.items():
+        if not members.isdisjoint(value) and getattr(service, name) == getattr(_BLANK, name):
+            found = find(value, base)
+            if found not in _NOTHING:
+                filled[name] = found
+    if service.provider is not None and not service.provider.contact and not _PUBLISHERS.isdisjoint(value):
+        others = loose.provider_of(value, base) or Provider()
+        filled["provider"] = replace(service.provider, contact=others.contact, contacts=others.contacts)
+    if not _PAID.isdisjoint(value) and service.pricing == Pricing(url=service.pricing.url):
+        prices = loose.with_payments(card_pricing(value, base), value)
+        filled["pricing"] = replace(prices, url=service.pricing.url or prices.url)
     terms = service.policies.terms_url or _first_page(value, _TERMS, base)
     privacy = service.policies.privacy_url or _first_page(value, _PRIVACY, base)
     if (terms, privacy) != (service.policies.terms_url, service.policies.privacy_url):
         filled["policies"] = replace(service.policies, terms_url=terms, privacy_url=privacy)
-    known = {protocol.endpoint for protocol in service.protocols}
-    protocols = tuple(  # a base of REST calls is no protocol of its own beside the calls of a format
-        one for one in named_protocols(value, document) if one.endpoint not in known and one.id != "rest"
-    )
-    targets = {pointer.url for pointer in service.pointers}
-    pointers = tuple(one for one in named_documents(value, document) if one.url not in targets)
-    if protocols:
-        filled["protocols"] = (*service.protocols, *protocols)
-    origin = Origin(document.url, "", format_slug)
-    sources = {name: origin for name in filled if name not in service.provenance}
-    if pointers:
+    if names_addresses(value):
+        known = {protocol.endpoint for protocol in service.protocols}
+        protocols = [one for one in named_protocols(value, document) if one.endpoint not in known]
+        # the base of REST calls is no protocol of its own beside the calls of a format, which settles its own addresses
+        others = (one for one in protocols if one.id not in ("rest", format_slug))
+        filled["protocols"] = (*service.protocols, *others)
+        targets = {pointer.url for pointer in service.pointers}
+        pointers = (one for one in named_documents(value, document) if one.url not in targets)
         filled["pointers"] = (*service.pointers, *pointers)[: manifest.MAX_TEXTS]
+    filled = {name: found for name, found in filled.items() if found != getattr(service, name)}
+    origin = Origin(document.url, "", format_slug)
+    sources = {name: origin for name in filled if name not in service.provenance and name != "pointers"}
     return replace(service, **filled, provenance={**service.provenance, **sources}) if filled else service
 
 
 def _first_page(value: manifest.Object, keys: tuple[str, ...], base: str) -> str | None:
     return next((url for key in keys if (url := page(value.get(key), base))), None)
+
+
+_BLANK: Final = Service()
+_NOTHING: Final = (None, (), Auth())
+_COMMON: Final[dict[str, tuple[frozenset[str], Callable[[manifest.Object, str], Any]]]] = {
+    "docs_url": (frozenset({*DOCS, *DOCS_HOLDERS}), docs_of),
+    "homepage": (frozenset({*loose.HOMEPAGES, "links", "discovery"}), loose.homepage_of),
+    "provider": (_PUBLISHERS, loose.provider_of),
+    "repository": (frozenset(loose.REPOSITORIES), loose.repository_of),
+    "license": (frozenset({*loose.LICENSES, "licenses"}), lambda value, base: loose.license_of(value)),
+    "icon_url": (frozenset(_ICONS), lambda value, base: first_link(value, _ICONS, base)),
+    "tags": (frozenset({"tags"}), lambda value, base: manifest.texts_of(value, "tags")),
+    "auth": (frozenset({"authentication"}), lambda value, base: loose_auth(value["authentication"], base)),
+}
+"""Fields with the members, of no specification, that may hold their value, and the function that reads it there."""

@@ -6,6 +6,7 @@ publishers say in one of these ways where their service answers.
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Final
 
 from registry.core.format_support.endpoints import callable_url, first_link, link
@@ -14,6 +15,7 @@ from registry.core.model.documents import Document, Json
 from registry.core.model.services import Pointer, Protocol
 from registry.core.reading.json_pointer import at
 
+_MAX_KEY: Final = 40  # longer than any name in _KINDS
 _SNAKE = re.compile(r"[_-]([a-z])")
 _KINDS: Final = {
     **dict.fromkeys(
@@ -49,7 +51,7 @@ DOCS: Final = (
     "api_documentation", "developer_docs", "developerDocs", "api_reference", "reference", "getting_started",
     "quickstart",
 )  # fmt: skip
-_DOCS_HOLDERS: Final = (
+DOCS_HOLDERS: Final = (
     "links", "discovery", "developer", "developers", "support", "resources", "related", "endpoints",
 )  # fmt: skip
 _TARGETS: Final = ("url", "endpoint", "uri", "href", "http")
@@ -70,9 +72,19 @@ def camel_name(key: str) -> str:
     return _SNAKE.sub(lambda match: match[1].upper(), key)
 
 
+@lru_cache(maxsize=4_096)
+def _kind_of(key: str) -> str | None:
+    return _KINDS.get(camel_name(key)) if len(key) <= _MAX_KEY else None
+
+
 def is_protocol_member(key: str) -> bool:
     """Return whether an entry of a map of endpoints names a protocol or a document instead of something to call."""
-    return camel_name(key) in _KINDS
+    return _kind_of(key) is not None
+
+
+def names_addresses(card: Object) -> bool:
+    """Return whether a document may have such members: for nearly all, their names decide it."""
+    return any(_kind_of(key) is not None or key in _HOLDERS for key in card)
 
 
 def named_protocols(card: Object, document: Document) -> Iterator[Protocol]:
@@ -98,7 +110,7 @@ def named_documents(card: Object, document: Document) -> Iterator[Pointer]:
 
 def docs_of(value: Object, base: str) -> str | None:
     """Return the documentation that a document names at its top or among its links."""
-    holders = (value, *(map_of(value, name) for name in _DOCS_HOLDERS))
+    holders = (value, *(value[name] for name in DOCS_HOLDERS if name in value))
     return next((url for holder in holders if (url := first_link(holder, DOCS, base))), None)
 
 
@@ -108,7 +120,7 @@ def _named(card: Object) -> Iterator[tuple[str, str, str]]:
         holder = map_of(card, name) if name else card
         prefix = at("", name) if name else ""
         for key, held in list(holder.items())[: MAX_TEXTS * 2]:
-            kind = _KINDS.get(camel_name(key))
+            kind = _kind_of(key)
             if kind is not None:
                 yield from _targets(kind, held, at(prefix, key))
     for name in ("protocols", "interfaces", "endpoints"):
