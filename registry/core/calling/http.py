@@ -14,7 +14,17 @@ from registry.core.calling.effort import MAX_VALUE_WEIGHT, Effort, OutOfEffort, 
 from registry.core.calling.examples import Filler, Unfillable, is_plain
 from registry.core.calling.request import JSON, ExampleRequest
 from registry.core.calling.schemas import Root, fault, keywords
-from registry.core.calling.template import DEEP, FORM, JOINED, Address, address_of, query_pairs, template, varname
+from registry.core.calling.template import (
+    DEEP,
+    Address,
+    Style,
+    address_of,
+    header_text,
+    query_pairs,
+    style_of,
+    template,
+    varname,
+)
 from registry.core.format_support.params import MAX_PARAMS, with_path_variables
 from registry.core.model.services import Capability, Invocation, Service
 from registry.core.names.inside import inside_host
@@ -157,22 +167,22 @@ _WITHOUT_BODY: Final = frozenset({"GET", "HEAD", "DELETE"})
 @dataclass(frozen=True, slots=True)
 class PlacedParameter:
     """A parameter and where the request carries it. `wire`: its name there; two parameters may share one. `style`: how
-    a query writes a list or an object (OpenAPI 3.1 section 4.8.12); None for other values."""
+    the request writes its value; None in JSON, and for members of a form that have none of their own."""
 
     name: str
     place: str
     required: bool
     schema: Any
     wire: str
-    style: str | None = None
+    style: Style | None = None
 
 
 def http_call(
     service: Service, capability: Capability, call: Invocation, method: str, source: Source
 ) -> dict[str, Any]:
     """Return how the capability is called by HTTP. `method` is in capitals; the call has an https endpoint."""
-    address = address_of(call.endpoint or "")
     params = with_path_variables(capability.params, call.endpoint)
+    address = address_of(call.endpoint or "", keywords(params or {}).get("properties", {}))
     # how the document writes values, by parameter, in any format (`style`, `explode`)
     styles = next((members["styles"] for members in capability.native.values() if "styles" in members), None)
     parameters = place_parameters(params, call, address, method, styles if isinstance(styles, Mapping) else {})
@@ -189,7 +199,12 @@ def http_call(
     content_type = request.content_type or ((call.media_type or JSON) if has_body else None)
     described: dict[str, Any] = {
         "method": method,
-        "url": template(address, [pair for p in parameters if p.place == "query" for pair in _variables(p)], renamed),
+        "url": template(
+            address,
+            [pair for p in parameters if p.place == "query" for pair in _variables(p)],
+            renamed,
+            {p.name: p.style for p in parameters if p.place == "path" and p.style is not None},
+        ),
         "headers": fixed_headers(call) or None,
         "content_type": content_type,
         "parameters": [_parameter(parameter) for parameter in parameters] or None,
@@ -241,7 +256,7 @@ def place_parameters(
         place = "path" if in_path else known.get(name) or ("query" if name in address.query else usual)
         if place == "path" and not in_path:
             place = usual
-        style = _style(styles.get(name)) if place == "query" and _is_list(schema, root) else None
+        style = _style(styles.get(name), place, schema, root)
         wire = names.get(name, name)
         parameters.append(PlacedParameter(name, place, in_path or name in required, schema, wire, style))
     return parameters
@@ -259,18 +274,22 @@ def fill_request(
         parameter = by_name.get(name)
         place = parameter.place if parameter is not None else usual
         name = parameter.wire if parameter is not None else name
+        style = (parameter.style if parameter is not None else None) or style_of(None, place)
         if place == "path":
             request.path[name] = value
+            request.styles[name] = style
         elif place == "query":
-            request.query += query_pairs(name, value, (parameter.style if parameter is not None else None) or FORM)
+            request.query += query_pairs(name, value, style)
         elif place == "header":
-            request.add_header(name, value)
+            request.add_header(name, header_text(value, style))
         elif place == "cookie":
             request.add_cookie(name, value)
         elif place == "whole_body":
             request.body = value
         else:
             members[name] = value
+            if parameter is not None and parameter.style is not None:
+                request.form_styles[name] = parameter.style
     if members and not request.has_body:
         request.body = members
     elif any(parameter.place == "body" for parameter in parameters) and not request.has_body:
@@ -322,8 +341,8 @@ def _parameter(parameter: PlacedParameter) -> dict[str, Any]:
         row["sent_as"] = parameter.wire
     if parameter.place in ("path", "query") and varname(parameter.name) != parameter.name:
         row["variable"] = varname(parameter.name)
-    if parameter.style not in (None, FORM):
-        row["style"] = parameter.style
+    if parameter.style is not None and parameter.style.shown:
+        row["style"] = parameter.style.shown
     return row
 
 
@@ -343,19 +362,20 @@ def _variables(parameter: PlacedParameter) -> list[tuple[str, bool]]:
     if parameter.wire != parameter.name:
         return []
     members = keywords(parameter.schema).get("properties", {}) if isinstance(parameter.schema, Mapping) else {}
-    if parameter.style == DEEP and members:
+    if parameter.style is None:
+        return [(parameter.name, False)]
+    if parameter.style.name == DEEP and members:
         return [(f"{parameter.name}[{member}]", False) for member in members]
-    return [(parameter.name, parameter.style == FORM)]
+    return [(parameter.name, parameter.style.exploded and parameter.style.name != DEEP)]
 
 
-def _style(said: object) -> str:
-    rules = said if isinstance(said, Mapping) else {}
-    style, collection = rules.get("style"), rules.get("collectionFormat")
-    if style in (DEEP, "spaceDelimited", "pipeDelimited"):
-        return str(style)
-    if collection in ("ssv", "pipes"):  # OpenAPI 2.0
-        return "spaceDelimited" if collection == "ssv" else "pipeDelimited"
-    return JOINED if rules.get("explode") is False or collection == "csv" else FORM
+def _style(said: object, place: str, schema: Any, root: Root) -> Style | None:
+    if place == "whole_body" or (place == "body" and not said):
+        return None
+    style = style_of(said, place)
+    if style.is_variable and place not in ("path", "body") and not _is_list(schema, root):
+        return None  # all styles of a query write such a value alike
+    return style
 
 
 def _is_list(schema: Any, root: Root) -> bool:

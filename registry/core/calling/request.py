@@ -7,7 +7,7 @@ from typing import Any, Final
 from urllib.parse import urlencode
 
 from registry.core.calling.credentials import Credential, is_header_name
-from registry.core.calling.template import Address, expand_url, query_pairs, text_of
+from registry.core.calling.template import Address, Style, expand_url, form_pairs, text_of
 from registry.core.wording.command_line import Unquotable, command_line, json_text
 
 JSON: Final = "application/json"
@@ -20,7 +20,8 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 
 @dataclass(slots=True)
 class ExampleRequest:
-    """One request with example values. `body` is a JSON value; `content_type` says how it is written."""
+    """One request with example values. `body` is a JSON value; `content_type` says how it is written. `styles` are of
+    values in the path, `form_styles` of members of a form."""
 
     method: str
     address: Address
@@ -30,6 +31,8 @@ class ExampleRequest:
     cookies: list[tuple[str, str]] = field(default_factory=list)
     body: Any = _NO_BODY
     content_type: str | None = None
+    styles: dict[str, Style] = field(default_factory=dict)
+    form_styles: dict[str, Style] = field(default_factory=dict)
 
     @property
     def has_body(self) -> bool:
@@ -64,7 +67,7 @@ class ExampleRequest:
 
     @property
     def url(self) -> str:
-        return expand_url(self.address, self.path, self.query)
+        return expand_url(self.address, self.path, self.query, self.styles)
 
     @property
     def all_headers(self) -> dict[str, str]:
@@ -87,14 +90,17 @@ class ExampleRequest:
             if not (is_multipart and name == "Content-Type"):  # curl adds the boundary
                 words += ["--header", f"{name}: {value}" if value else f"{name};"]  # curl sends no header `name: `
         if is_multipart:
-            for name, value in (self.body if isinstance(self.body, Mapping) else {}).items():
+            for name, text in self._form_pairs(self.body if isinstance(self.body, Mapping) else {}):
                 if not name or "=" in name:
                     raise Unquotable("curl cannot send a form field with this name")
-                words += ["--form-string", f"{name}={text_of(value)}"]
+                words += ["--form-string", f"{name}={text}"]
         elif self.has_body and self.content_type == FORM and isinstance(self.body, Mapping):
-            pairs = [pair for name, value in self.body.items() for pair in query_pairs(name, value)]
-            words += ["--data-raw", urlencode(pairs)]
+            words += ["--data-raw", urlencode(self._form_pairs(self.body))]
         elif self.has_body:
             is_json = self.content_type is None or "json" in self.content_type or not isinstance(self.body, str)
             words += ["--data-raw", json_text(self.body) if is_json else str(self.body)]
         return command_line(words)
+
+    def _form_pairs(self, body: Mapping[str, Any]) -> list[tuple[str, str]]:
+        items = ((name, value, self.form_styles.get(name)) for name, value in body.items())
+        return [pair for item in items for pair in form_pairs(*item)]

@@ -9,6 +9,7 @@ from urllib.parse import parse_qsl, urlsplit
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from uritemplate import URITemplate
 
 from registry.core.assessing.assess import assess_body
 from registry.core.calling.call import example_of
@@ -138,21 +139,99 @@ def test_a_credential_without_a_place_is_missing(auth: Auth, what: str) -> None:
     assert [part["what"] for part in called(replace(PUT, auth=auth))["missing"]] == [what]
 
 
+LIST, BOTH = ["a", "b/c"], {"x": "a", "y": "b/c"}
+
+
 @pytest.mark.parametrize(
-    ("style", "query", "expression"),
+    ("style", "value", "query", "expression"),
     [
-        ({}, "v=a&v=b", "{?v*}"),
-        ({"explode": False}, "v=a%2Cb", "{?v}"),
-        ({"collectionFormat": "csv"}, "v=a%2Cb", "{?v}"),
-        ({"style": "pipeDelimited"}, "v=a%7Cb", "{?v}"),
-        ({"collectionFormat": "ssv"}, "v=a%20b", "{?v}"),
+        ({}, LIST, "v=a&v=b%2Fc", "{?v*}"),
+        ({"explode": False}, LIST, "v=a%2Cb%2Fc", "{?v}"),
+        ({"collectionFormat": "csv"}, LIST, "v=a%2Cb%2Fc", "{?v}"),
+        ({"collectionFormat": "multi"}, LIST, "v=a&v=b%2Fc", "{?v*}"),
+        ({"style": "pipeDelimited"}, LIST, "v=a%7Cb%2Fc", "{?v}"),
+        ({"style": "pipeDelimited", "explode": True}, LIST, "v=a&v=b%2Fc", "{?v*}"),
+        ({"style": "matrix"}, LIST, "v=a&v=b%2Fc", "{?v*}"),  # not a style of queries
+        ({"collectionFormat": "ssv"}, LIST, "v=a%20b%2Fc", "{?v}"),
+        ({"collectionFormat": "tsv"}, LIST, "v=a%09b%2Fc", "{?v}"),
+        ({"style": "deepObject"}, LIST, "v%5B0%5D=a&v%5B1%5D=b%2Fc", "{?v}"),
+        ({}, BOTH, "x=a&y=b%2Fc", "{?v*}"),
+        ({"explode": False}, BOTH, "v=x%2Ca%2Cy%2Cb%2Fc", "{?v}"),
+        ({"style": "deepObject"}, {"x": BOTH}, "v%5Bx%5D%5Bx%5D=a&v%5Bx%5D%5By%5D=b%2Fc", "{?v}"),
+        ({"content": "application/json"}, BOTH, "v=%7B%22x%22%3A%22a%22%2C%22y%22%3A%22b%2Fc%22%7D", "{?v}"),
+        ({"style": "querystring"}, BOTH, "x=a&y=b%2Fc", "{?v*}"),
     ],
 )
-def test_lists_are_written_as_the_document_says(style: dict[str, Any], query: str, expression: str) -> None:
-    params = {"properties": {"v": {"type": "array", "examples": [["a", "b"]]}}}
+def test_values_are_written_as_the_document_says(
+    style: dict[str, Any], value: Any, query: str, expression: str
+) -> None:
+    kind = "array" if isinstance(value, list) else "object"
+    params = {"properties": {"v": {"type": kind, "examples": [value]}}}
     call = called(Invocation("http", HOST, "GET"), params=params, native={"openapi": {"styles": {"v": style}}})
     assert call["example"]["url"] == f"{HOST}?{query}"
     assert call["request"]["url"] == HOST + expression
+
+
+@pytest.mark.parametrize(
+    ("style", "value", "path", "expression"),
+    [
+        ({}, "a/b", "a%2Fb", "{v}"),
+        ({"allowReserved": True}, "/a/b?c", "a/b%3Fc", "{+v}"),
+        ({}, LIST, "a,b%2Fc", "{v}"),
+        ({"explode": True}, LIST, "a,b%2Fc", "{v*}"),
+        ({}, BOTH, "x,a,y,b%2Fc", "{v}"),
+        ({"explode": True}, BOTH, "x=a,y=b%2Fc", "{v*}"),
+        ({"style": "label"}, "a", ".a", "{.v}"),
+        ({"style": "label"}, LIST, ".a,b%2Fc", "{.v}"),
+        ({"style": "label", "explode": True}, LIST, ".a.b%2Fc", "{.v*}"),
+        ({"style": "label", "explode": True}, BOTH, ".x=a.y=b%2Fc", "{.v*}"),
+        ({"style": "matrix"}, "a", ";v=a", "{;v}"),
+        ({"style": "matrix"}, LIST, ";v=a,b%2Fc", "{;v}"),
+        ({"style": "matrix", "explode": True}, LIST, ";v=a;v=b%2Fc", "{;v*}"),
+        ({"style": "matrix"}, BOTH, ";v=x,a,y,b%2Fc", "{;v}"),
+        ({"style": "matrix", "explode": True}, BOTH, ";x=a;y=b%2Fc", "{;v*}"),
+    ],
+)
+def test_values_of_a_path_are_written_as_the_document_says(
+    style: dict[str, Any], value: Any, path: str, expression: str
+) -> None:
+    params = {"properties": {"v": {"examples": [value]}}, "required": ["v"]}
+    native = {"openapi": {"styles": {"v": style}}}
+    call = called(Invocation("http", f"{HOST}/{{v}}/x", "GET"), params=params, native=native)
+    assert call["example"]["url"] == f"{HOST}/{path}/x"
+    assert call["request"]["url"] == f"{HOST}/{expression}/x"
+    if not style.get("allowReserved"):
+        assert URITemplate(call["request"]["url"]).expand(v=value) == call["example"]["url"]
+
+
+@pytest.mark.parametrize(
+    ("style", "value", "text"),
+    [({}, LIST, "a,b/c"), ({}, BOTH, "x,a,y,b/c"), ({"explode": True}, BOTH, "x=a,y=b/c"),
+     ({"content": "application/json"}, ["a"], '["a"]')],
+)  # fmt: skip
+def test_values_of_a_header_are_written_as_the_document_says(style: dict[str, Any], value: Any, text: str) -> None:
+    params = {"properties": {"X-V": {"type": "array" if isinstance(value, list) else "object", "examples": [value]}}}
+    invocation = Invocation("http", HOST, "GET", places=(("X-V", "header"),))
+    call = called(invocation, params=params, native={"openapi": {"styles": {"X-V": style}}})
+    assert call["example"]["headers"]["X-V"] == text
+
+
+def test_members_of_a_form_are_written_as_the_document_says() -> None:
+    values = {"list": ["a", "b"], "object": {"x": 1}, "deep": {"x": 1}, "joined": ["a", "b"], "parts": [{"x": 1}]}
+    styles = {"deep": {"style": "deepObject"}, "joined": {"explode": False}, "object": {"contentType": "text/json"}}
+    params = {"properties": {name: {"examples": [value]} for name, value in values.items()}}
+    places = tuple((name, "body") for name in values)
+    form = Invocation("http", HOST, "POST", places=places, media_type="application/x-www-form-urlencoded")
+    call = called(form, params=params, native={"openapi": {"styles": styles}})
+    assert parse_qsl(shlex.split(call["curl"])[-1]) == [
+        ("list", "a"), ("list", "b"), ("object", '{"x":1}'), ("deep[x]", "1"), ("joined", "a,b"), ("parts", '{"x":1}'),
+    ]  # fmt: skip
+
+
+def test_a_variable_with_a_known_name_is_that_parameter() -> None:
+    params = {"properties": {name: {"const": name} for name in (".format", "format")}, "required": ["format"]}
+    call = called(Invocation("http", f"{HOST}/trips{{.format}}", "GET"), params=params)
+    assert call["example"]["url"] == f"{HOST}/trips.format?format=format"
 
 
 def test_a_deep_object_has_a_variable_for_each_member() -> None:
