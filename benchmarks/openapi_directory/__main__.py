@@ -6,6 +6,7 @@ server) and operations that are not called because their servers are reached by 
 """
 
 import argparse
+import contextlib
 import hashlib
 import json
 import random
@@ -45,11 +46,12 @@ def main() -> None:
         chosen = sorted(random.Random(options.seed).sample(chosen, min(options.sample, len(chosen))))
     figures = Figures(options.judged, options.verbose)
     started = time.monotonic()
-    for number, path in enumerate(chosen, 1):
-        figures.add(path.relative_to(package / "api").as_posix(), path.read_bytes())
-        if time.monotonic() - started > 10 * figures.lines:
-            figures.lines += 1
-            print(f"{number}/{len(chosen)} {time.monotonic() - started:.0f} s {path.name}", file=sys.stderr, flush=True)
+    with contextlib.suppress(KeyboardInterrupt):  # the figures so far
+        for number, path in enumerate(chosen, 1):
+            figures.add(path.relative_to(package / "api").as_posix(), path.read_bytes())
+            if (passed := time.monotonic() - started) > 10 * figures.lines:
+                figures.lines += 1
+                print(f"{number}/{len(chosen)} {passed:.0f} s {path.name}", file=sys.stderr, flush=True)
     figures.report()
 
 
@@ -156,7 +158,7 @@ class Figures:
 
     def _judge(self, name: str, document: dict[str, Any], operation: Operation, call: Mapping[str, Any]) -> None:
         try:
-            refused = refusal(document, operation, call["example"])
+            refused = refusal(document, operation, call)
         except Unjudged as error:
             self._kinds["not judged"][str(error)] += 1
             return

@@ -2,10 +2,11 @@
 
 import json
 import re
+import shlex
 from collections.abc import Mapping
 from http.cookies import SimpleCookie
 from typing import Any, Final
-from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
+from urllib.parse import parse_qsl, unquote, urlsplit
 
 from openapi_core import Config, OpenAPI
 from openapi_core.exceptions import OpenAPIError
@@ -21,8 +22,9 @@ class Unjudged(Exception):
     """openapi-core cannot judge the call; the text says why."""
 
 
-def refusal(document: dict[str, Any], operation: Operation, example: Mapping[str, Any]) -> str | None:
+def refusal(document: dict[str, Any], operation: Operation, call: Mapping[str, Any]) -> str | None:
     """Return why openapi-core refuses an example; None if it accepts it. Raise Unjudged."""
+    example = call["example"]
     if re.search("[?#]", operation.path):
         raise Unjudged("a path with # or ?")
     media_type = example["headers"].get("Content-Type", "")
@@ -44,7 +46,7 @@ def refusal(document: dict[str, Any], operation: Operation, example: Mapping[str
         args=ImmutableMultiDict(parse_qsl(url.query, keep_blank_values=True)),
         headers=dict(example["headers"]),
         cookies={name: morsel.value for name, morsel in SimpleCookie(example["headers"].get("Cookie", "")).items()},
-        data=_written(example["body"], media_type) if "body" in example else None,
+        data=_written(call, media_type) if "body" in example else None,
         content_type=media_type,
     )
     try:
@@ -75,8 +77,10 @@ def _without_servers(item: dict[str, Any], method: str) -> dict[str, Any]:
     return {**kept, method: {key: value for key, value in item.get(method, {}).items() if key != "servers"}}
 
 
-def _written(body: Any, media_type: str) -> bytes:
-    if media_type != _FORM or not isinstance(body, dict):
-        return json.dumps(body).encode()
-    pairs = [(name, item) for name, value in body.items() for item in (value if isinstance(value, list) else [value])]
-    return urlencode([(name, item if isinstance(item, str) else json.dumps(item)) for name, item in pairs]).encode()
+def _written(call: Mapping[str, Any], media_type: str) -> bytes:
+    """Return the body as the line for curl has it: there forms are encoded."""
+    if media_type != _FORM:
+        return json.dumps(call["example"]["body"]).encode()
+    if "curl" not in call:
+        raise Unjudged("a form that no line of curl can hold")
+    return shlex.split(call["curl"])[-1].encode()

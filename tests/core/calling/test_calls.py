@@ -229,7 +229,10 @@ def test_members_of_a_form_are_written_as_the_document_says() -> None:
 
 
 def test_a_variable_with_a_known_name_is_that_parameter() -> None:
-    params = {"properties": {name: {"const": name} for name in (".format", "format")}, "required": ["format"]}
+    params = {
+        "properties": {name: {"const": name} for name in (".format", "format")},
+        "required": [".format", "format"],
+    }
     call = called(Invocation("http", f"{HOST}/trips{{.format}}", "GET"), params=params)
     assert call["example"]["url"] == f"{HOST}/trips.format?format=format"
 
