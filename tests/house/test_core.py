@@ -24,8 +24,8 @@ OUTSIDE = frozenset(
 
 LIBRARIES = frozenset(
     {
-        "ada_url", "cryptography", "idna", "jiter", "jsonschema_rs", "numpy", "orjson", "publicsuffixlist", "pydantic",
-        "rapidfuzz", "rfc8785", "standardwebhooks", "Stemmer", "yaml",
+        "ada_url", "cryptography", "idna", "jiter", "jsonschema_rs", "lxml", "numpy", "orjson", "publicsuffixlist",
+        "pydantic", "rapidfuzz", "rfc8785", "standardwebhooks", "Stemmer", "yaml",
     }
 )  # fmt: skip
 """Pure functions over bytes, and data. To allow another library, add it here and say why in the commit."""

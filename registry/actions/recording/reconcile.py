@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import orjson
 
-from registry.core.assessing.assess import Assessment, keeps_body
+from registry.core.assessing.assess import PAGE_REL, Assessment, keeps_body
 from registry.core.formats import FORMAT_BY_SLUG
 from registry.core.model.documents import (
     ABSENCE,
@@ -251,20 +251,28 @@ def _miss_all(documents: DocumentChanges, now: datetime) -> None:
 
 
 def _drop_carried(documents: DocumentChanges, visit: Visit, now: datetime) -> None:
-    """Lose embedded documents (their URL has a fragment) when their carrier is gone or no longer holds them."""
+    """Lose embedded documents (their URL has a fragment) when their carrier is gone or no longer holds them. A front
+    page is no document itself: what was made of it is lost when a later page does not hold it."""
     answered = {answer.probe.url for answer in visit.answers}
     read_urls = {
         answer.fetched.final_url
         for answer in visit.answers
         if answer.assessment.outcome in _BODIES and answer.fetched.body
     }
+    has_read_home = any(
+        answer.probe.purpose is Purpose.HOME and answer.assessment.reason == Purpose.HOME.value
+        for answer in visit.answers
+    )
     live_urls = {
         document.record.final_url for document in documents.current.values() if document.record.outcome in _BODIES
     }
     for current in list(documents.current.values()):
         old, carrier = current.record, current.record.url.partition("#")[0]
-        dropped = carrier in read_urls and old.url not in answered
-        if "#" in old.url and old.outcome is Outcome.FOUND and (dropped or carrier not in live_urls):
+        if old.via is not None and old.via.rel == PAGE_REL:
+            dropped = has_read_home and old.url not in answered
+        else:
+            dropped = carrier not in live_urls or (carrier in read_urls and old.url not in answered)
+        if "#" in old.url and old.outcome is Outcome.FOUND and dropped:
             _mark_lost(documents, old, Outcome.ABSENT, "no_longer_carried", now)
 
 

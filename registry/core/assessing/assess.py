@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import Final
 
 from registry.core.assessing import rules
 from registry.core.assessing.controls import Control, Controls, control
@@ -27,6 +28,9 @@ from registry.core.reading.plain_text import line
 from registry.core.reading.positions import number_at
 from registry.core.reading.reader import BOM, Unreadable, is_html, looks_like_json, read_json, read_text
 
+PAGE_REL: Final = "page"
+"""Relation of a document that was made of a front page."""
+
 _MAX_ALTERNATIVES = 10
 _HEAD_BYTES = 4096
 _NOT_MANIFESTS = frozenset({Purpose.ROBOTS, Purpose.HOME, Purpose.CONTROL, Purpose.RPC})
@@ -35,6 +39,7 @@ _HOLDERS = ("agent", "service", "identity")
 """Members, besides DIDs, that name the owner of a document in any format, at the top or in one of the objects."""
 _VERSIONED = ("info", "server", "serverInfo", "agent", "service")
 """Members, besides the top, that hold the version of a service in some format."""
+_FROM_PAGES = tuple((form.from_page, form.slug) for form in FORMATS if form.from_page)
 _PAGE_HINTS = tuple(form.page_hint for form in FORMATS if form.page_hint)
 _BEYOND_LIMITS = frozenset({reading_rules.TOO_LARGE, reading_rules.TOO_DEEP, reading_rules.TOO_MANY})
 """Rules whose breach says nothing about the document's form: only that this registry does not read so much."""
@@ -84,9 +89,15 @@ def assess(probe: Probe, fetched: FetchResult, controls: Controls) -> Assessment
         if probe.purpose is not Purpose.HOME:
             return Assessment(Outcome.NOT_A_MANIFEST, probe.purpose.value)
         hints = tuple(Finding(hint.rule) for hint in _PAGE_HINTS if hint.is_in(fetched.body))  # attributes for agents
-        links = home_pointers(fetched.final_url, fetched.headers, fetched.body)
+        links = home_pointers(fetched.final_url, fetched.headers, fetched.body) + _carried(fetched)
         return Assessment(Outcome.NOT_A_MANIFEST, probe.purpose.value, findings=hints, pointers=links)
     return _assess_against(probe, fetched, controls, same_control or controls.equal(fetched))
+
+
+def _carried(fetched: FetchResult) -> tuple[Pointer, ...]:
+    """Return the documents that formats make of a front page, each as a pointer that carries it."""
+    made = ((make(fetched.body, fetched.final_url), slug) for make, slug in _FROM_PAGES)
+    return tuple(Pointer(None, PAGE_REL, at("", slug), slug, value) for value, slug in made if value is not None)
 
 
 def sample(fetched: FetchResult) -> Control:

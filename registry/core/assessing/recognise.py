@@ -156,6 +156,7 @@ ROWS: tuple[RecognitionRow, ...] = (
     # --- only where a pointer promised the format
     RecognitionRow(formats.adp_detail.dialect, formats.adp_detail.FORMAT, promised=True),
     RecognitionRow(formats.mcp_tools_list.dialect, formats.mcp_tools_list.FORMAT, promised=True),
+    RecognitionRow(formats.webmcp_forms.dialect, formats.webmcp_forms.FORMAT, promised=True),
     # --- texts: only at their own paths
     RecognitionRow(
         formats.openapi.yaml,

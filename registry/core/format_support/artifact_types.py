@@ -25,7 +25,7 @@ SKILL_GZIP: Final = "application/agent-skills+gzip"
 
 _WITHOUT_TYPE: Final = (
     "acp", "adp", "agent-json", "agent-skills-index", "agents-json", "ai-plugin", "aid", "anp", "atp", "awas", "awp",
-    "ucp", "x402",
+    "ucp", "webmcp-forms", "x402",
 )  # fmt: skip
 """Formats without a registered media type: plain JSON, distinguished by the parameter `profile` (RFC 6906)."""
 

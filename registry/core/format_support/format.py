@@ -102,6 +102,8 @@ class Format:
     link_relations: tuple[str, ...] = ()  # followed in `Link` fields and in the head of the front page
     names_documents: bool = False  # True: its text is searched for pointers
     page_hint: PageHint | None = None
+    from_page: Callable[[bytes, str], dict[str, Json] | None] | None = None
+    """Makes a document of a front page, from its body and URL; None for a page that holds nothing of the format."""
     marks: frozenset[str] = frozenset()
     """Top-level members that state only the format and its version. The members that recognition needs count without
     being listed."""

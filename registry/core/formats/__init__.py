@@ -39,6 +39,7 @@ from registry.core.formats import (
     openapi,
     pricing_md,
     ucp,
+    webmcp_forms,
     woa,
     x402,
 )
@@ -72,6 +73,7 @@ FORMATS: Final[tuple[Format, ...]] = (
     a2a.FORMAT,
     mcp_json.FORMAT,
     mcp_tools_list.FORMAT,
+    webmcp_forms.FORMAT,
     awas.FORMAT,
     adp_detail.FORMAT,
     llms_txt.FORMAT,
