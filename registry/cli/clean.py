@@ -18,11 +18,26 @@ def visible(text: str) -> str:
     """Return untrusted text for a terminal: every character that is not printable becomes an escape such as `\\x1b`.
 
     Not printable are controls (C0, DEL, C1), line and paragraph separators, all spaces but U+0020, format characters
-    (marks of direction, zero width), surrogates, private use and unassigned (`str.isprintable`).
+    (marks of direction, zero width), surrogates, private use and unassigned (`str.isprintable`). Joiners that a word or
+    an emoji needs stay.
     """
     if text.isprintable():
         return text
-    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode("ascii") for char in text)
+    return "".join(
+        char if char.isprintable() or _is_joiner(text, at) else _escape(char) for at, char in enumerate(text)
+    )
+
+
+def _is_joiner(text: str, at: int) -> bool:
+    if text[at] not in "\u200c\u200d":
+        return False
+    from registry.core.reading.plain_text import is_needed  # rare, and more than the standard library
+
+    return is_needed(text, at)
+
+
+def _escape(char: str) -> str:
+    return char.encode("unicode_escape").decode("ascii")
 
 
 def visible_lines(text: str) -> str:

@@ -10,13 +10,14 @@ from markupsafe import Markup, escape
 
 from registry.core.names.domains import parse_url
 from registry.core.names.inside import inside_host
-from registry.core.reading.plain_text import ELLIPSIS
+from registry.core.reading.plain_text import ELLIPSIS, is_needed
 
 _HIDDEN: Final = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f"
     "\u3164\ufeff\uffa0\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e0fff]"
 )
-"""Characters that show nothing or change the order of what others show: controls, direction marks, tags, fillers."""
+"""Characters that show nothing or change the order of what others show: controls, direction marks, tags, fillers.
+Joiners in words and emoji, which `is_needed` knows, are shown as they are."""
 
 
 def visible(value: Any) -> Any:
@@ -26,7 +27,15 @@ def visible(value: Any) -> Any:
     """
     if isinstance(value, Markup) or not isinstance(value, str):
         return value
-    return _HIDDEN.sub(lambda found: f"[U+{ord(found[0]):04X}]", value)  # guard: pages-hidden-characters
+    return _HIDDEN.sub(_mark, value)  # guard: pages-hidden-characters
+
+
+def _mark(found: re.Match[str]) -> str:
+    return found[0] if _is_needed(found) else f"[U+{ord(found[0]):04X}]"
+
+
+def _is_needed(found: re.Match[str]) -> bool:
+    return is_needed(found.string, found.start())
 
 
 def short(value: Any, chars: int) -> str:
@@ -52,7 +61,7 @@ def as_line(value: Any) -> str:
 
 
 def _json_escape(found: re.Match[str]) -> str:
-    return json.dumps(found[0])[1:-1] if found[0] not in "\n\t" else found[0]
+    return found[0] if found[0] in "\n\t" or _is_needed(found) else json.dumps(found[0])[1:-1]
 
 
 def number(value: float) -> str:

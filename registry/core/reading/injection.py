@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 
 from registry.core.model.findings import Rule, rules_in
 from registry.core.reading import injection_rules as rules
+from registry.core.reading.plain_text import FLAG
 
 # --- how a text is folded -------------------------------------------------------------------------------------------
 
@@ -294,9 +295,6 @@ _WORD: Final = re.compile(r"(?:^|\s)[A-Za-z]{2,20}(?=[\s,.:;!?]|$)")
 _PROSE_WORDS: Final = 5
 
 _TAGS: Final = re.compile("[\U000e0000-\U000e007f]")
-_FLAG: Final = re.compile("\U0001f3f4[\U000e0030-\U000e0039\U000e0061-\U000e007a]{1,6}\U000e007f")
-"""The flag of a region, such as Scotland: the only use of tag characters (UTS 51)."""
-
 _ZERO_WIDTH: Final = "[\u200b-\u200d\u2060-\u2064\ufeff\u180e]"
 _HIDDEN: Final = re.compile(
     "[\u202d\u202e]"  # overrides of the direction: other than marks and isolates, no language needs them
@@ -313,7 +311,7 @@ def _find_hidden(text: "_Text") -> Iterator[str]:
     is_plain = text.raw.isascii() and text.raw.replace("\n", " ").isprintable()  # nearly always, and tested fastest
     if is_plain or _RARE.search(text.raw) is None:
         return
-    without_flags = _FLAG.sub("", text.raw)
+    without_flags = FLAG.sub("", text.raw)
     hidden = [match[0][0] for pattern in (_TAGS, _HIDDEN) for match in pattern.finditer(without_flags)]
     if hidden:  # guard: injection-hidden
         yield f"U+{ord(hidden[0]):04X}" + (f" and {len(hidden) - 1} more" if hidden[1:] else "")
