@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from registry.core.format_support import common_rules, loose, manifest
+from registry.core.format_support.account import Part
 from registry.core.format_support.endpoints import Endpoint, claim, endpoint, link
 from registry.core.format_support.format import Format, Role
 from registry.core.format_support.manifest import (
@@ -25,6 +26,7 @@ from registry.core.format_support.manifest import (
 from registry.core.format_support.mcp_parts import card_pointer, whole_server
 from registry.core.format_support.offers import Offer, capabilities_of
 from registry.core.format_support.probing import ProbePath, Topic
+from registry.core.format_support.shapes import FLAG, TEXT
 from registry.core.formats.erc_8004 import rules
 from registry.core.model.documents import Document
 from registry.core.model.findings import rules_in
@@ -187,6 +189,7 @@ def _read_capabilities(
     for one in listed:
         origin = Origin(document.url, one.pointer, SLUG)
         if one.kind in _PAGES or one.kind in _CLAIMS or one.kind in _NOT_CALLED or one.url == document.url:
+            notes.mark_read(one.pointer)
             continue
         if one.is_document:
             unique = _unique_name(name, one, used_names)
@@ -228,6 +231,7 @@ def _read_claims(value: Object, listed: list[_Listed], document: Document, notes
         if number is None or where is None:
             notes.add(rules.REGISTRATION, pointer, where or number or "")
         else:
+            notes.mark_read(pointer)
             found.setdefault("agent", []).append(f"{where}:{number}")
     for one in listed:
         if one.kind == "did":
@@ -246,6 +250,11 @@ FORMAT: Final = Format(
     paths=("/.well-known/agent-registration.json",),
     role=Role.POINTERS,
     read=read,
+    parts=(
+        Part("/services|endpoints/[]", "service", members={"name": TEXT, "endpoint": TEXT}),
+        Part("/registrations/[]", "registration", members={"agentRegistry": TEXT}, is_offered=False),
+    ),
+    types={"/name": TEXT, "/description": TEXT, "/image": TEXT, "/active": FLAG, "/x402Support": FLAG},
     rules=rules_in(rules),
     probe_paths=(
         ProbePath("S4", 125, "/.well-known/agent-registration.json", when=lambda facts: "erc-8004" in facts.words),

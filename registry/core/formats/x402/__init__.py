@@ -301,7 +301,7 @@ FORMAT: Final = Format(
     read=read,
     parts=(
         Part("/items|resources/[]", "resource", TEXT_OR_OBJECT),
-        *(Part(f"/{key}/*", "resource", TEXT_OR_OBJECT, is_offered=False) for key in _LOOSE_LISTS),
+        *(Part(f"/{key}/*", "resource", TEXT_OR_OBJECT, is_offered=False) for key in (*_LOOSE_LISTS, *_FREE_LISTS)),
     ),
     rules=rules_in(rules),
     probe_paths=(
