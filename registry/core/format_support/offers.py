@@ -183,7 +183,7 @@ def capabilities_of(
     if identifier is None and description and len(description) <= TITLE_CHARS:
         title = description
     result, result_note = first_result(holder)
-    params, places, media_type = placed_parameters(holder)
+    parameters = placed_parameters(holder)
     call_name = identifier if own is None else None
     for method in [routed_method] if routed_method else methods_of(holder):
         unique = manifest.unique_name(identifier or manifest.slug(path.partition("?")[0]), used_names)
@@ -194,8 +194,9 @@ def capabilities_of(
             call_name,
             auth=_read_auth(holder, document),
             rate_limit=rate_limit_in(holder),
-            places=places,
-            media_type=media_type,
+            places=parameters.places,
+            names=parameters.names,
+            media_type=parameters.media_type,
             templated=bool(address and address.templated),
             origin=Origin(document.url, offer.pointer, format_slug),
         )
@@ -203,7 +204,7 @@ def capabilities_of(
             identifier or unique,
             unique,
             description,
-            params=params or first_parameters(map_of(holder, "schema"), ("input",)),
+            params=parameters.schema or first_parameters(map_of(holder, "schema"), ("input",)),
             result=result or first_result(map_of(holder, "schema"), ("output",))[0],
             result_note=result_note,
             title=title if title != unique else None,
@@ -216,13 +217,23 @@ def capabilities_of(
         )
 
 
-def placed_parameters(
-    holder: Object,
-) -> tuple[dict[str, Any] | None, tuple[tuple[str, ParameterPlace], ...], str | None]:
-    """Return the schema of all parameters of an entry, their places as far as the entry states them, and the media type
-    of its body. A name counts once, with the first description; parameters of a placed member have its place."""
+@dataclass(frozen=True, slots=True)
+class Parameters:
+    """The parameters of an entry, as `Capability` and `Invocation` hold them."""
+
+    schema: dict[str, Any] | None
+    places: tuple[tuple[str, ParameterPlace], ...]
+    names: tuple[tuple[str, str], ...]
+    media_type: str | None
+
+
+def placed_parameters(holder: Object) -> Parameters:
+    """Return all parameters of an entry, with their places as far as the entry states them. Members without a place
+    only describe: a name in a placed member has its place. A name with two places gives two parameters."""
     schema = first_parameters(holder, _PARAMETERS)
     places = _listed_places(holder)
+    stated: set[str] = set()  # in a member that is a place
+    sent_as: dict[str, str] = {}
     media_type = None
     for place, members in _PLACED:
         for member in members:
@@ -237,12 +248,25 @@ def placed_parameters(
                 continue
             is_sent = place != "header"
             names = [name for name in map_of(part, "properties") if is_sent or name.lower() not in _SENT_APART]
-            schema = _joined(schema, part, names)
+            renamed = {name: manifest.unique_name(f"{name}__{place}", set(stated), "_") for name in stated & {*names}}
+            schema = _joined(schema, _renamed(part, renamed), [renamed.get(name, name) for name in names])
             for name in names:
-                places.setdefault(name, place)
+                places.setdefault(renamed.get(name, name), place)
+            sent_as |= {key: name for name, key in renamed.items()}
+            stated.update(names)
             break
     has_body = {"body", "whole_body"} & set(places.values())
-    return schema, tuple(places.items())[:MAX_PARAMS], media_type if has_body else None
+    listed = tuple(places.items())[:MAX_PARAMS]
+    return Parameters(schema, listed, tuple(sent_as.items())[:MAX_PARAMS], media_type if has_body else None)
+
+
+def _renamed(schema: dict[str, Any], renamed: dict[str, str]) -> dict[str, Any]:
+    """Return an object schema with other names of its properties."""
+    if not renamed:
+        return schema
+    properties = {renamed.get(name, name): item for name, item in map_of(schema, "properties").items()}
+    required = [renamed.get(name, name) for name in list_of(schema, "required") if isinstance(name, str)]
+    return {**schema, "properties": properties, "required": required}
 
 
 def _read_whole(value: Json) -> dict[str, Any] | None:

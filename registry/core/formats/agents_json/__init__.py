@@ -106,7 +106,7 @@ def _read_flows(value: Object, document: Document, notes: Notes) -> Iterator[tup
         kind = "application/json" if "application/json" in content else next(iter(content), None)
         body = map_of(request, "schema") if kind is None else map_of(map_of(content, kind), "schema")
         media_type = line(kind, manifest.NAME_CHARS) if kind else None
-        params, places = _read_params(fields, body, at(pointer, "fields"), notes)
+        params, places, names = _read_params(fields, body, at(pointer, "fields"), notes)
         result, result_note = _read_result(map_of(fields, "responses"))
         capability = Capability(
             identifier,
@@ -117,7 +117,9 @@ def _read_flows(value: Object, document: Document, notes: Notes) -> Iterator[tup
             result_note=result_note,
             title=title,
             tags=manifest.texts_of(item, "tags"),
-            invocations=(Invocation("http", name=identifier, places=places, media_type=media_type, origin=origin),),
+            invocations=(
+                Invocation("http", name=identifier, places=places, names=names, media_type=media_type, origin=origin),
+            ),
             native=manifest.native(SLUG, item, _FLOW_READ),
         )
         actions = [action for action in list_of(item, "actions") if isinstance(action, dict)][: manifest.MAX_TEXTS]
@@ -126,11 +128,14 @@ def _read_flows(value: Object, document: Document, notes: Notes) -> Iterator[tup
         yield capability, Workflow(identifier, title, description, tuple(steps))
 
 
+_Pairs = tuple[tuple[str, str], ...]
+
+
 def _read_params(
     fields: Object, body: Object, pointer: str, notes: Notes
-) -> tuple[dict[str, Any], tuple[tuple[str, ParameterPlace], ...]]:
-    """Return one object schema of the flow's parameters and of its body, and which of them are of the body. Members of
-    the body that share a name with a parameter, or a body that is not an object, make the body one parameter."""
+) -> tuple[dict[str, Any], tuple[tuple[str, ParameterPlace], ...], _Pairs]:
+    """Return one object schema of the flow's parameters and of its body, which of them are of the body, and the names
+    of those in the body whose name is also a parameter's. A body that is not an object is one parameter."""
     properties: dict[str, dict[str, Any]] = {}
     required: list[str] = []
     for index, item in enumerate(list_of(fields, "parameters")):
@@ -141,20 +146,18 @@ def _read_params(
         properties[name] = _read_property(item)
         required += [name] if item.get("required") is True else []
     members = {line(key, ID_CHARS): item for key, item in map_of(body, "properties").items()}
-    is_other = not members and (body.get("type", "object") != "object" or not _ALTERNATIVES.isdisjoint(body))
-    if is_other or not properties.keys().isdisjoint(members):
+    if not members and (body.get("type", "object") != "object" or not _ALTERNATIVES.isdisjoint(body)):
         name = manifest.unique_name("body", set(properties))
         cleaned: dict[str, Any] = manifest.clean_json(body)
-        required += [name] if map_of(fields, "requestBody").get("required") is True or body.get("required") else []
-        return object_schema({**properties, name: cleaned}.items(), required), ((name, "whole_body"),)
-    places: list[tuple[str, ParameterPlace]] = []
-    for name, item in members.items():
-        if name:
-            properties[name] = _read_property(item if isinstance(item, dict) else {})
-            places.append((name, "body"))
-    required += [line(name, ID_CHARS) for name in list_of(body, "required") if isinstance(name, str)]
-    schema = object_schema(properties.items(), required)
-    return schema, tuple(place for place in places if place[0] in schema["properties"])
+        required += [name] if map_of(fields, "requestBody").get("required") is True else []
+        return object_schema({**properties, name: cleaned}.items(), required), ((name, "whole_body"),), ()
+    keys = {name: f"{name}__body" if name in properties else name for name in members if name}
+    properties |= {key: _read_property(map_of(members, name)) for name, key in keys.items()}
+    stated = [line(name, ID_CHARS) for name in list_of(body, "required") if isinstance(name, str)]
+    schema = object_schema(properties.items(), [*required, *(keys.get(name, name) for name in stated)])
+    kept = {name: key for name, key in keys.items() if key in schema["properties"]}
+    sent_as = tuple((key, name) for name, key in kept.items() if key != name)
+    return schema, tuple((key, "body") for key in kept.values()), sent_as
 
 
 def _read_property(item: Object) -> dict[str, Any]:
