@@ -45,9 +45,9 @@ _TOKENS: Final[dict[str, tuple[str | None, int]]] = {address.lower(): token for 
 }.items()}  # fmt: skip
 """Well-known assets: symbol and decimals by address, in lower case (November 2026). Sources: the lists of contract
 addresses of Circle and Tether, the block explorers of BNB Smart Chain, and Tempo's specification of TIP-20. An address
-is a hash, so one address stands for one token on whatever network it exists."""
+is a hash, so it stands for the same token on every network."""
 _TIP_20: Final = re.compile(r"0x20c0{17}[0-9a-f]{20}")
-"""Addresses of Tempo's tokens, all of which have six decimals (TIP-20)."""
+"""Addresses of Tempo's tokens. They all have six decimals (TIP-20)."""
 _NAMED: Final = {
     "usdc": _USDC, "usdcoin": _USDC, "usdce": _USDC, "usdt": _USDT, "tetherusd": _USDT, "eurc": _EURC,
     "eurocoin": _EURC, "pyusd": ("PYUSD", 6), "usdg": ("USDG", 6), "pathusd": ("pathUSD", 6),
@@ -61,7 +61,7 @@ _CENTS: Final = 2
 _WHOLE: Final = frozenset({
     "BIF", "CLP", "DJF", "GNF", "ISK", "JPY", "KMF", "KRW", "PYG", "RWF", "UGX", "VND", "VUV", "XAF", "XOF", "XPF",
 })  # fmt: skip
-"""Currencies without a minor unit (ISO 4217). MPP counts the minor units of others, of which nearly all have two."""
+"""Currencies without a minor unit (ISO 4217). Nearly all others have two decimals; MPP counts their minor units."""
 
 _TIP_20_DECIMALS: Final = 6
 _DECIMALS: Final = ("decimals", "assetDecimals", "asset_decimals", "tokenDecimals", "token_decimals")

@@ -16,7 +16,7 @@ DECLARATION = Rule(
 )
 SERVICE = Rule(
     "acp.service", WARNING, points=1, section=CONFORMANCE, spec="ACP capabilities.services",
-    says="A service is not one that the protocol defines, so nobody knows how to call it.",
+    says="The protocol does not define this service, so its calls are unknown.",
     fix="List checkout, orders, delegate_payment or carts.",
 )
 SHAPE = Rule(

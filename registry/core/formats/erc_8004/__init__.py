@@ -127,7 +127,7 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
 
 
 @dataclass(frozen=True, slots=True)
-class _Listed:
+class _ServiceEntry:
     """An entry. `kind`: its name in lower case, letters and digits only; `url`: its endpoint, if that is a URL."""
 
     kind: str
@@ -143,7 +143,7 @@ class _Listed:
         return self.url is not None and (is_named or _IS_FILE.search(self.url) is not None)
 
 
-def _read_services(value: Object, dialect: str, document: Document, notes: Notes) -> Iterator[_Listed]:
+def _read_services(value: Object, dialect: str, document: Document, notes: Notes) -> Iterator[_ServiceEntry]:
     if dialect == _REGISTRATIONS:
         return
     for pointer, item in manifest.members(list_of(value, dialect), f"/{dialect}", rules.SERVICE, notes):
@@ -153,14 +153,14 @@ def _read_services(value: Object, dialect: str, document: Document, notes: Notes
             continue
         kind = re.sub(r"[^a-z0-9]", "", name.lower())
         is_address = "://" in target or target.startswith("/")  # not a name such as agent.eth
-        yield _Listed(kind, name, target, link(target, document.url) if is_address else None, item, pointer)
+        yield _ServiceEntry(kind, name, target, link(target, document.url) if is_address else None, item, pointer)
 
 
-def _first_url(listed: list[_Listed], kinds: frozenset[str]) -> str | None:
+def _first_url(listed: list[_ServiceEntry], kinds: frozenset[str]) -> str | None:
     return next((one.url for one in listed if one.kind in kinds and one.url), None)
 
 
-def _read_protocols(listed: list[_Listed], document: Document) -> Iterator[Protocol]:
+def _read_protocols(listed: list[_ServiceEntry], document: Document) -> Iterator[Protocol]:
     """Yield the servers and agents. The endpoint of A2A is the card (ERC-8004); some write the agent's own address."""
     for one in listed:
         if one.url not in (None, document.url) and one.kind in _PROTOCOLS:
@@ -168,7 +168,7 @@ def _read_protocols(listed: list[_Listed], document: Document) -> Iterator[Proto
             yield Protocol(one.kind, short_text_of(one.entry, "version"), endpoint_url, card_url=card_url)
 
 
-def _read_pointers(listed: list[_Listed], document: Document) -> Iterator[Pointer]:
+def _read_pointers(listed: list[_ServiceEntry], document: Document) -> Iterator[Pointer]:
     for one in listed:
         place = at(one.pointer, "endpoint")
         if one.url is None or one.url == document.url or one.kind in _PAGES:
@@ -182,7 +182,7 @@ def _read_pointers(listed: list[_Listed], document: Document) -> Iterator[Pointe
 
 
 def _read_capabilities(
-    listed: list[_Listed], name: str | None, document: Document, notes: Notes
+    listed: list[_ServiceEntry], name: str | None, document: Document, notes: Notes
 ) -> Iterator[Capability]:
     """Yield a capability for each service that can be called, and a reference for each that a document describes."""
     used_names: set[str] = set()
@@ -204,25 +204,25 @@ def _read_capabilities(
             yield from capabilities_of(offer, document.url, document, SLUG, used_names, notes)
 
 
-def _unique_name(name: str | None, one: _Listed, used_names: set[str]) -> str:
+def _unique_name(name: str | None, one: _ServiceEntry, used_names: set[str]) -> str:
     """Return the agent's name, for the first service, or the agent's and the service's."""
     label = name if name and name not in used_names else f"{name} {one.name}" if name else one.name
     return manifest.unique_name(label, used_names)
 
 
-def _read_tags(value: Object, listed: list[_Listed]) -> tuple[str, ...]:
+def _read_tags(value: Object, listed: list[_ServiceEntry]) -> tuple[str, ...]:
     """Return the tags, and the skills and domains of the taxonomy OASF."""
     holders = (value, *(one.entry for one in listed if one.kind == "oasf"))
     return tuple(dict.fromkeys(tag for holder in holders for key in _TAGS for tag in texts_of(holder, key)))[:MAX_TEXTS]
 
 
-def _read_provider(value: Object, listed: list[_Listed], document: Document) -> Provider | None:
+def _read_provider(value: Object, listed: list[_ServiceEntry], document: Document) -> Provider | None:
     """Return who runs the agent; the service "email" is a contact."""
     mail = next((one.target for one in listed if one.kind == "email"), None)
     return loose.provider_of({**value, "email": mail} if mail else value, document.url)
 
 
-def _read_claims(value: Object, listed: list[_Listed], document: Document, notes: Notes) -> dict[str, str]:
+def _read_claims(value: Object, listed: list[_ServiceEntry], document: Document, notes: Notes) -> dict[str, str]:
     """Return the agent's ids in registries (`eip155:1:<registry>:<id>`), its DID, its name in ENS and its wallets."""
     found: dict[str, list[str]] = {}
     for pointer, item in manifest.members(list_of(value, "registrations"), "/registrations", rules.REGISTRATION, notes):

@@ -91,7 +91,7 @@ def dialect(document: Document) -> str | None:
 
 
 def at_own_path(document: Document) -> str | None:
-    """Recognise a profile without `ucp`: its members stand at the top, or it has a shape of its own."""
+    """Recognise a profile without `ucp`: its members stand at the top, or it follows no release."""
     value = document.members
     names_it = (text_of(value, "protocol") or "").lower() == SLUG
     return _AD_HOC if names_it or not _OWN_KEYS.isdisjoint(value) else None
@@ -289,7 +289,7 @@ def _read_protocols(bindings: list[_Binding]) -> Iterator[Protocol]:
 
 
 def _read_pointers(bindings: list[_Binding], value: Object, document: Document) -> Iterator[Pointer]:
-    """Yield the cards and descriptions of the services. A `schema` of another site is that of the protocol itself."""
+    """Yield the cards and descriptions of the services. A `schema` on another site describes the protocol itself."""
     serving_host = host_of(document.url) or ""
     for binding in bindings:
         if binding.transport == "mcp":
