@@ -91,8 +91,9 @@ def survey(parts: Iterable[Part], types: Mapping[str, Kind], value: Json) -> Sur
     """Return the entries at the places of the format, and the members whose type is wrong. A null counts as absent."""
     wrong: dict[str, str] = {}
     entries: dict[str, Entry] = {}
-    for pointer, kind in types.items():
-        _check(_at(value, pointer), kind, pointer, wrong)
+    for place, kind in types.items():
+        for pointer, _, item in _walk(value, "", tuple(place.split("/")[1:]), None, {}):
+            _check(item, kind, pointer, wrong)
     for part in parts:
         for pointer, key, item in _walk(value, "", part.segments, part, wrong):
             if len(entries) >= MAX_ENTRIES:
@@ -102,15 +103,17 @@ def survey(parts: Iterable[Part], types: Mapping[str, Kind], value: Json) -> Sur
             entries.setdefault(pointer, Entry(pointer, _name_of(item, key), part))
             holder = item if isinstance(item, dict) else {}
             for name, kind in part.members.items():
-                _check(holder.get(name), kind, at(pointer, name), wrong)
+                if name in holder:
+                    _check(holder[name], kind, at(pointer, name), wrong)
             _check(item, part.entry, pointer, wrong)
     return Survey(tuple(entries.values()), wrong)
 
 
 def _walk(
-    value: Json, pointer: str, segments: tuple[str, ...], part: Part, wrong: dict[str, str]
+    value: Json, pointer: str, segments: tuple[str, ...], part: Part | None, wrong: dict[str, str]
 ) -> Iterator[tuple[str, str, Json]]:
-    """Yield (pointer, key, value) of the entries below `value`, and note containers of a wrong type."""
+    """Yield (pointer, key, value) at the places below `value`, and note containers of a wrong type. With `part`, what
+    stands there in another shape is yielded too."""
     if not segments:
         yield pointer, pointer.rpartition("/")[2], value
         return
@@ -118,6 +121,8 @@ def _walk(
     if (kind := _CONTAINERS.get(segment)) is not None:
         if value is not None and not kind.holds(value):
             wrong[pointer] = _instead(value, kind)
+            if part is None:
+                return
             if isinstance(value, dict) and not value.keys().isdisjoint((*_NAMES, *part.members)):
                 yield pointer, pointer.rpartition("/")[2], value  # a single entry, without its list
                 return
@@ -128,7 +133,7 @@ def _walk(
                 yield one
             # an entry in another shape than expected, or one that stands elsewhere
             is_other = not isinstance(item, dict) or "$ref" in item or pointer in wrong
-            if not found and is_other and item is not None:
+            if part is not None and not found and is_other and item is not None:
                 yield below, str(key), item
         return
     names = segment.split("|")
@@ -136,12 +141,13 @@ def _walk(
         if key in names:
             if item is not None:
                 yield from _walk(item, at(pointer, key), rest, part, wrong)
-        elif not rest and part.others is not None and key not in part.others and _is_like_an_entry(key, item):
+        elif part is not None and not rest and _is_unknown_entry(key, item, part):
             yield at(pointer, key), key, item
 
 
-def _is_like_an_entry(key: str, item: Json) -> bool:
-    return isinstance(item, dict) and len(item) > 1 and not key.startswith("x-")
+def _is_unknown_entry(key: str, item: Json, part: Part) -> bool:
+    is_defined = part.others is None or key in part.others or key.startswith("x-")
+    return not is_defined and isinstance(item, dict) and len(item) > 1
 
 
 def _items(value: Json) -> Iterator[tuple[str | int, Json]]:
@@ -150,12 +156,6 @@ def _items(value: Json) -> Iterator[tuple[str | int, Json]]:
         yield from ((key, item) for key, item in value.items() if not key.startswith("x-"))
     elif isinstance(value, list):
         yield from enumerate(value)
-
-
-def _at(value: Json, pointer: str) -> Json:
-    for key in pointer.split("/")[1:]:
-        value = value.get(key) if isinstance(value, dict) else None
-    return value
 
 
 def _check(value: Json, kind: Kind, pointer: str, wrong: dict[str, str]) -> None:

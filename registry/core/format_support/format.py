@@ -84,7 +84,7 @@ class Format:
     """The places where the specification puts entries. What a reader drops there in silence becomes a finding."""
     no_parts: str = ""  # why a format has no parts
     types: Mapping[str, Kind] = field(default_factory=lambda: MappingProxyType({}))
-    """Types of members, by JSON Pointer: one of another type is reported as that, never as missing."""
+    """Types of members, by place as in `Part`: one of another type is reported as that, never as missing."""
     observations: Mapping[Observation, Rule] = field(default_factory=lambda: MappingProxyType({}))
     """Rules that need several answers, each with the observation that breaks it."""
     is_unversioned_break: Callable[[Json, Json], bool | None] | None = None

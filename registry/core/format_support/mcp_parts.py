@@ -15,6 +15,7 @@ from registry.core.format_support.oauth import RESOURCE, RESOURCE_PATH
 from registry.core.format_support.offers import methods_of, pricing_in, resolve_address, target_of
 from registry.core.format_support.params import JSON_TYPES, object_schema
 from registry.core.format_support.security import own_auth
+from registry.core.format_support.shapes import OBJECT, TEXT
 from registry.core.format_support.vocabulary import rate_limit_in
 from registry.core.model import services
 from registry.core.model.documents import Document, Json
@@ -75,6 +76,7 @@ _READ: Final = frozenset({
 })  # fmt: skip
 DYNAMIC: Final = frozenset({"dynamic"})
 """The only word in a list of tools that clients ask the server for (SEP-1649)."""
+TOOL_TYPES: Final = {"name": TEXT, "description": TEXT, "inputSchema": OBJECT, "annotations": OBJECT}
 _HINTS: Final = frozenset({"readOnlyHint", "idempotentHint", "title"})
 
 

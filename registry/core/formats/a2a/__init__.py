@@ -13,7 +13,7 @@ from registry.core.format_support.manifest import NAME_CHARS, Notes, Object, fir
 from registry.core.format_support.named_addresses import named_documents
 from registry.core.format_support.probing import CARD_CAP, ProbePath
 from registry.core.format_support.security import NOTHING_NEEDED, loose_auth, required_auth, schemes_of
-from registry.core.format_support.shapes import OBJECT, TEXT, says_no_auth, stated_pricing
+from registry.core.format_support.shapes import LIST, OBJECT, TEXT, says_no_auth, stated_pricing
 from registry.core.format_support.signatures import canonical, header_of, signatures_of
 from registry.core.formats.a2a import addresses, rules
 from registry.core.formats.a2a.skills import MODES, REQUIRED, REQUIRED_LATER, skills_of
@@ -248,6 +248,8 @@ def _read_pricing(card: Object, document: Document) -> Pricing:
     return replace(pricing, model=stated_pricing([pricing.note, text_of(card, "description")]) or "unknown")
 
 
+_SKILL: Final = {**dict.fromkeys(("id", "name", "description"), TEXT), "tags": LIST, "examples": LIST}
+
 FORMAT: Final = Format(
     slug=addresses.SLUG,
     title="A2A agent card",
@@ -257,10 +259,15 @@ FORMAT: Final = Format(
     role=Role.SERVICE,
     read=read,
     parts=(
-        Part("/skills/[]", "skill", TEXT_OR_OBJECT, dict.fromkeys(("id", "name", "description"), TEXT)),
+        Part("/skills/[]", "skill", TEXT_OR_OBJECT, _SKILL),
         Part("/supportedInterfaces|additionalInterfaces/[]", "interface", members={"url": TEXT}),
     ),
-    types={"/name": TEXT, "/description": TEXT, "/version": TEXT, "/url": TEXT, "/provider": OBJECT},
+    types={
+        **dict.fromkeys(("/name", "/description", "/version", "/url", "/documentationUrl", "/iconUrl"), TEXT),
+        **dict.fromkeys((f"/{key}" for key in MODES), LIST),
+        "/provider": OBJECT,
+        "/securitySchemes": OBJECT,
+    },
     rules=rules_in(rules),
     asks=_ASKS,
     promised_paths=("/.well-known/agent-card.json",),

@@ -24,7 +24,11 @@ FORMAT: Final = Format(
     role=Role.SERVICE,
     read=read,
     parts=(Part("/capabilities/[]", "capability", members=dict.fromkeys(("name", "description", "detail_url"), TEXT)),),
-    types={"/name": TEXT, "/description": TEXT, "/base_url": TEXT, "/auth": OBJECT},
+    types={
+        **dict.fromkeys(("/name", "/description", "/base_url", "/auth/type"), TEXT),
+        **dict.fromkeys(("/auth/authorization_url", "/auth/token_url", "/pricing/plans/[]/name"), TEXT),
+        "/auth": OBJECT,
+    },
     rules=rules_in(rules),
     requirements=REQUIREMENTS,
     asks=codes_in(REQUIREMENTS),

@@ -3,7 +3,7 @@
 from typing import Final
 
 from registry.core.format_support.format import Format, Role
-from registry.core.format_support.shapes import OBJECT, TEXT
+from registry.core.format_support.shapes import LIST, OBJECT, TEXT
 from registry.core.formats.adp_detail import rules
 from registry.core.formats.adp_detail.read import SLUG, dialect, read
 from registry.core.model.findings import rules_in
@@ -21,7 +21,9 @@ FORMAT: Final = Format(
     no_parts="a detail describes one call",
     types={
         **dict.fromkeys(("/name", "/description", "/endpoint", "/method"), TEXT),
+        **dict.fromkeys(("/parameters/[]/name", "/parameters/[]/type", "/parameters/[]/description"), TEXT),
         **dict.fromkeys(("/request_example", "/response_example"), OBJECT),
+        "/parameters": LIST,
     },
     rules=rules_in(rules),
     asks=frozenset({"capability.without_params"}),

@@ -4,7 +4,7 @@ from typing import Final
 
 from registry.core.format_support.account import Part
 from registry.core.format_support.format import Format, Role
-from registry.core.format_support.shapes import TEXT
+from registry.core.format_support.shapes import OBJECT, TEXT
 from registry.core.formats.agent_json import adhoc, rules
 from registry.core.formats.agent_json.read import SLUG, dialect, read
 from registry.core.model.findings import rules_in
@@ -12,6 +12,8 @@ from registry.core.model.findings import rules_in
 __all__ = ["FORMAT", "at_card_path", "dialect", "wrapped"]
 
 at_card_path, wrapped = adhoc.dialect, adhoc.recognise_wrapped
+
+_INTENT: Final = {**dict.fromkeys(("name", "description", "endpoint", "method"), TEXT), "price": OBJECT}
 
 FORMAT: Final = Format(
     slug=SLUG,
@@ -21,7 +23,7 @@ FORMAT: Final = Format(
     media_types=("application/json",),
     role=Role.SERVICE,
     read=read,
-    parts=(Part("/intents/[]", "intent", members=dict.fromkeys(("name", "description"), TEXT)),),
+    parts=(Part("/intents/[]", "intent", members=_INTENT),),
     types={"/display_name": TEXT, "/description": TEXT, "/version": TEXT, "/payout_address": TEXT},
     rules=rules_in(rules),
     asks=frozenset({"capability.undescribed"}),

@@ -10,6 +10,7 @@ from registry.core.format_support.format import Format, Role
 from registry.core.format_support.manifest import MAX_TEXTS, TEXT_CHARS, Notes, Object, list_of, members, short_text_of
 from registry.core.format_support.mcp_parts import card_pointer
 from registry.core.format_support.probing import ProbePath, always
+from registry.core.format_support.shapes import TEXT
 from registry.core.model.documents import Document
 from registry.core.model.findings import CONFORMANCE, WARNING, Rule
 from registry.core.model.services import Pointer, Policies, Service
@@ -76,7 +77,7 @@ FORMAT: Final = Format(
     role=Role.POINTERS,
     read=read,
     parts=(
-        Part("/resource_rules/[]", "rule", is_offered=False),
+        Part("/resource_rules/[]", "rule", members={"verb": TEXT, "selector": TEXT}, is_offered=False),
         Part("/action_guidelines/[]", "guideline", is_offered=False),
         Part("/api/[]", "interface"),
     ),

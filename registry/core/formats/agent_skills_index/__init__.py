@@ -142,7 +142,7 @@ FORMAT: Final = Format(
     paths=("/.well-known/agent-skills/index.json", "/.well-known/skills/index.json"),
     role=Role.SERVICE,
     read=read,
-    parts=(Part("/skills/[]", "skill", members=dict.fromkeys(("name", "description", "url"), TEXT)),),
+    parts=(Part("/skills/[]", "skill", members=dict.fromkeys(("name", "description", "type", "url", "digest"), TEXT)),),
     rules=rules_in(rules),
     asks=frozenset({"capability.undescribed", "capability.unreachable"}),
     probe_paths=(

@@ -11,7 +11,7 @@ from registry.core.format_support.loose import license_of, provider_of
 from registry.core.format_support.manifest import ID_CHARS, Notes, Object, list_of, map_of, short_text_of, text_of
 from registry.core.format_support.params import object_schema, property_of
 from registry.core.format_support.probing import ProbePath, always, never
-from registry.core.format_support.shapes import OBJECT, TEXT
+from registry.core.format_support.shapes import LIST, OBJECT, TEXT
 from registry.core.formats.agents_json import rules
 from registry.core.model import services
 from registry.core.model.documents import Document
@@ -180,6 +180,8 @@ def _read_result(responses: Object) -> tuple[dict[str, Any] | None, str | None]:
     return cleaned, None
 
 
+_FLOW: Final = {**dict.fromkeys(("id", "title", "description"), TEXT), "actions": LIST, "fields": OBJECT}
+
 FORMAT: Final = Format(
     slug=SLUG,
     title="agents.json",
@@ -188,7 +190,7 @@ FORMAT: Final = Format(
     role=Role.SERVICE,
     read=read,
     parts=(
-        Part("/flows/[]", "flow", members=dict.fromkeys(("id", "title", "description"), TEXT)),
+        Part("/flows/[]", "flow", members=_FLOW),
         Part("/sources/[]", "source", members=dict.fromkeys(("id", "path"), TEXT)),
     ),
     types={"/info": OBJECT, "/info/title": TEXT, "/info/description": TEXT, "/info/version": TEXT},

@@ -131,7 +131,10 @@ FORMAT: Final = Format(
     media_types=("application/json", "application/ld+json"),
     role=Role.SERVICE,
     read=read,
-    parts=(Part("/interfaces|ad:interfaces/[]", "interface"), Part("/items/[]", "item")),
+    parts=(
+        Part("/interfaces|ad:interfaces/[]", "interface", members={"url": TEXT, "description": TEXT}),
+        Part("/items/[]", "item"),
+    ),
     types={"/name": TEXT, "/description": TEXT, "/owner": OBJECT},
     rules=(UNNAMED,),
     asks=frozenset({"service.unnamed"}),

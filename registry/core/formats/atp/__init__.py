@@ -6,7 +6,7 @@ from registry.core.format_support.account import Part
 from registry.core.format_support.format import Format, Role
 from registry.core.format_support.probing import ProbePath
 from registry.core.format_support.requirements import codes_in
-from registry.core.format_support.shapes import TEXT
+from registry.core.format_support.shapes import LIST, TEXT
 from registry.core.formats.atp import rules
 from registry.core.formats.atp.read import REQUIRED, SLUG, dialect, lax_dialect, read
 from registry.core.formats.atp.requirements import REQUIREMENTS
@@ -28,7 +28,11 @@ FORMAT: Final = Format(
         Part("/capabilities/[]", "capability", members=dict.fromkeys(REQUIRED, TEXT)),
         Part("/workflows/[]", "workflow", members=dict.fromkeys(("id", "name", "description"), TEXT)),
     ),
-    types={"/name": TEXT, "/description": TEXT, "/version": TEXT},
+    types={
+        **dict.fromkeys(("/name", "/description", "/version", "/provider/name", "/provider/url"), TEXT),
+        **dict.fromkeys(("/capabilities/[]/parameters/[]/name", "/capabilities/[]/parameters/[]/type"), TEXT),
+        "/workflows/[]/steps": LIST,
+    },
     rules=rules_in(rules),
     requirements=REQUIREMENTS,
     asks=codes_in(REQUIREMENTS),

@@ -36,7 +36,10 @@ FORMAT: Final = Format(
         Part("/customer_actions/{}", "action"),
         Part("/workflows/[]", "workflow"),
     ),
-    types={"/name": TEXT, "/description": TEXT, "/version": TEXT},
+    types={
+        **dict.fromkeys(("/name", "/description", "/version"), TEXT),
+        **dict.fromkeys(("/actions/[]/parameters/[]/name", "/actions/[]/parameters/[]/type"), TEXT),
+    },
     rules=rules_in(rules),
     requirements=REQUIREMENTS,
     asks=codes_in(REQUIREMENTS),

@@ -278,7 +278,7 @@ FORMAT: Final = Format(
     role=Role.SERVICE,
     read=read,
     parts=(
-        Part("/tools/*", "tool", TEXT_OR_OBJECT, {"name": TEXT, "description": TEXT}, marks=mcp_parts.DYNAMIC),
+        Part("/tools/*", "tool", TEXT_OR_OBJECT, mcp_parts.TOOL_TYPES, marks=mcp_parts.DYNAMIC),
         Part("/mcpServers|servers/*", "server", TEXT_OR_OBJECT),
         Part("/resources|resourceTemplates/*", "resource", TEXT_OR_OBJECT, is_offered=False),
         Part("/prompts/*", "prompt", TEXT_OR_OBJECT, is_offered=False),

@@ -152,7 +152,7 @@ FORMAT: Final = Format(
     parts=(
         Part("/remotes/[]", "remote", members={"type": TEXT, "url": TEXT}),
         Part("/packages/[]", PACKAGE, members={"identifier": TEXT}),
-        Part("/tools/*", "tool", TEXT_OR_OBJECT, {"name": TEXT, "description": TEXT}, marks=mcp_parts.DYNAMIC),
+        Part("/tools/*", "tool", TEXT_OR_OBJECT, mcp_parts.TOOL_TYPES, marks=mcp_parts.DYNAMIC),
     ),
     types={"/name": TEXT, "/description": TEXT, "/version": TEXT},
     rules=(*rules_in(rules), mcp_parts.REQUIRED, mcp_parts.NO_REMOTE, mcp_parts.REMOTE, mcp_parts.TOOL),

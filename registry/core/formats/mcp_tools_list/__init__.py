@@ -17,7 +17,6 @@ from registry.core.format_support.format import Format, Role
 from registry.core.format_support.manifest import Notes, list_of, map_of, text_of, with_provenance
 from registry.core.format_support.mcp_parts import tools
 from registry.core.format_support.probing import CARD_CAP
-from registry.core.format_support.shapes import TEXT
 from registry.core.model.documents import Document, Json
 from registry.core.model.services import Service
 
@@ -59,7 +58,7 @@ FORMAT: Final = Format(
     paths=(),
     role=Role.ENRICHER,
     read=read,
-    parts=(Part(f"{_TOOLS}/[]", "tool", members={"name": TEXT, "description": TEXT}),),
+    parts=(Part(f"{_TOOLS}/[]", "tool", members=mcp_parts.TOOL_TYPES),),
     rules=(mcp_parts.TOOL,),
     cap=CARD_CAP,
     precedence=105,

@@ -178,6 +178,11 @@ def _read_native(value: Object, info: Object) -> dict[str, dict[str, Any]]:
 _OPERATIONS: Final = "get|put|post|delete|options|head|patch|trace|query"
 _PATH_ITEM: Final = frozenset({"$ref", "summary", "description", "servers", "parameters", "additionalOperations"})
 """Members of a path item in all versions (OpenAPI 3.2 section 4.9)."""
+_OPERATION: Final = {
+    **dict.fromkeys(("operationId", "summary", "description"), TEXT),
+    **dict.fromkeys(("parameters", "tags", "security", "servers"), LIST),
+    **dict.fromkeys(("requestBody", "responses"), OBJECT),
+}  # fmt: skip
 _LABELS: Final = ("api", "docs", "developer", "developers")
 
 
@@ -202,7 +207,7 @@ FORMAT: Final = Format(
     role=Role.SERVICE,
     read=read,
     parts=(
-        Part(f"/paths/{{}}/{_OPERATIONS}", "operation", others=_PATH_ITEM),
+        Part(f"/paths/{{}}/{_OPERATIONS}", "operation", members=_OPERATION, others=_PATH_ITEM),
         Part("/paths/{}/additionalOperations/{}", "operation"),
     ),
     types={

@@ -6,7 +6,7 @@ from registry.core.format_support.account import Part
 from registry.core.format_support.format import Format, Role
 from registry.core.format_support.probing import ProbePath
 from registry.core.format_support.requirements import codes_in
-from registry.core.format_support.shapes import TEXT
+from registry.core.format_support.shapes import LIST, OBJECT, TEXT
 from registry.core.formats.woa import rules
 from registry.core.formats.woa.read import SLUG, dialect, read
 from registry.core.formats.woa.requirements import REQUIREMENTS
@@ -14,6 +14,10 @@ from registry.core.formats.woa.write import WRITER
 from registry.core.model.findings import rules_in
 
 __all__ = ["FORMAT", "dialect"]
+
+_AGENT: Final = {
+    **dict.fromkeys(("id", "name", "description"), TEXT), "inputs": OBJECT, "outputs": OBJECT, "transports": LIST,
+}  # fmt: skip
 
 FORMAT: Final = Format(
     slug=SLUG,
@@ -24,7 +28,7 @@ FORMAT: Final = Format(
     role=Role.SERVICE,
     read=read,
     parts=(
-        Part("/agents/[]", "agent", members=dict.fromkeys(("id", "name", "description"), TEXT)),
+        Part("/agents/[]", "agent", members=_AGENT),
         Part("/agents/[]/operations/[]", "operation", members={"name": TEXT, "description": TEXT}),
         Part("/transports/{}", "transport", is_offered=False),
     ),

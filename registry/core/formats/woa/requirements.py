@@ -39,7 +39,7 @@ REQUIREMENTS: Final = requirements_of("woa", {
         ("capabilities", LIMIT, "capabilities is a list of texts", rules.MEMBER_TYPE),
         ("inputs", REQUIRED, "an agent has a schema of its inputs", rules.AGENT_REQUIRED),
         ("outputs", REQUIRED, "an agent has a schema of its outputs", rules.AGENT_REQUIRED),
-        ("transports", REQUIRED, "an agent names its transports", rules.AGENT_REQUIRED),
+        ("transports", REQUIRED, "an agent names its transports", rules.AGENT_REQUIRED, "document.required_type"),
         ("transport-known", LIMIT, "the named transports are configured at the top level", rules.TRANSPORT_UNKNOWN),
         ("operations", LIMIT, "operations is a list", rules.MEMBER_TYPE),
         ("operation-name", REQUIRED, "an operation has a name", rules.OPERATION),

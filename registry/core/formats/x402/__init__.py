@@ -21,7 +21,7 @@ from registry.core.format_support.offers import (
     target_of,
 )
 from registry.core.format_support.probing import ProbePath, Topic, never
-from registry.core.format_support.shapes import stated_pricing
+from registry.core.format_support.shapes import LIST, stated_pricing
 from registry.core.format_support.token_amounts import priced
 from registry.core.formats.x402 import rules
 from registry.core.formats.x402.resources import Resource, read_resource, without_read_parts
@@ -300,7 +300,7 @@ FORMAT: Final = Format(
     role=Role.SERVICE,
     read=read,
     parts=(
-        Part("/items|resources/[]", "resource", TEXT_OR_OBJECT),
+        Part("/items|resources/[]", "resource", TEXT_OR_OBJECT, {"accepts": LIST}),
         *(Part(f"/{key}/*", "resource", TEXT_OR_OBJECT, is_offered=False) for key in (*_LOOSE_LISTS, *_FREE_LISTS)),
     ),
     rules=rules_in(rules),
