@@ -93,18 +93,18 @@ def test_firewalls_are_recognised_and_say_nothing_about_the_document(
     ],
 )
 def test_answers_of_sites_are_not_those_of_their_firewalls(answer: FetchResult) -> None:
-    assert firewall_of(answer, home_ok=False) is None
+    assert firewall_of(answer, lets_in=False) is None
     assert assess(PROBE, answer, Controls()).outcome is not Outcome.REFUSED_BY_FIREWALL
 
 
-def test_a_403_of_a_site_behind_a_network_is_its_own_if_the_front_page_is_answered() -> None:
+def test_a_403_of_a_site_behind_a_network_is_its_own_if_the_front_page_is_not_refused() -> None:
     answer = fetched(403, b"Forbidden", cf_ray="9a")
-    assert assess(PROBE, answer, Controls(home_ok=True)).outcome is Outcome.REFUSED
+    assert assess(PROBE, answer, Controls(lets_in=True)).outcome is Outcome.REFUSED
 
 
 @pytest.mark.parametrize("is_same", [True, False])
 def test_refused_random_names_do_not_make_a_refusal_an_absence(is_same: bool) -> None:
     answer = fetched(403, b"<h1>Access Denied</h1> Reference&#32;&#35;18.2f")
     other = answer if is_same else fetched(403, answer.body.replace(b"2f", b"3e"))
-    controls = Controls((control(other),), home_ok=True)
+    controls = Controls((control(other),), home_ok=True, lets_in=True)
     assert assess(PROBE, answer, controls).outcome is Outcome.REFUSED_BY_FIREWALL

@@ -77,7 +77,7 @@ def assess(probe: Probe, fetched: FetchResult, controls: Controls) -> Assessment
     same_control = controls.same(fetched)
     # a page like the control's was judged with the control; a refusal is unknown even where random names get the same
     is_judged = same_control is not None and fetched.status in READ
-    if not is_judged and (firewall := firewall_of(fetched, home_ok=controls.home_ok)):  # guard: firewall-unknown
+    if not is_judged and (firewall := firewall_of(fetched, lets_in=controls.lets_in)):  # guard: firewall-unknown
         return Assessment(Outcome.REFUSED_BY_FIREWALL, firewall.reason)
     if fetched.status == 304 and (probe.etag or probe.last_modified):
         return Assessment(Outcome.FOUND, "unchanged")

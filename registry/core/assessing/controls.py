@@ -50,10 +50,12 @@ class Control:
 
 @dataclass(frozen=True, slots=True)
 class Controls:
-    """The controls of one host so far. `home_ok`: the front page was answered with a status of READ."""
+    """The controls of one host so far. `home_ok`: the front page was answered with a status of READ. `lets_in`: it was
+    answered with anything but a refusal, so the host does not refuse the crawler as a whole."""
 
     samples: tuple[Control, ...] = ()
     home_ok: bool = False
+    lets_in: bool = False
 
     @property
     def echo(self) -> bool:

@@ -14,6 +14,7 @@ from registry.core.model.documents import FetchResult
 HEAD_BYTES: Final = 8 * 1024  # bytes of a body that are searched
 _STATUSES: Final = frozenset({200, 202, 203, 401, 403, 405, 406, 429, 503})
 _PAGES: Final = frozenset({200, 202, 203})  # statuses with which only HTML pages are searched
+REFUSALS: Final = frozenset({401, 403, 429, 503})  # statuses with which a front page shows that nothing is let in
 _EDGE_STATUSES: Final = frozenset({403, 429})
 
 
@@ -102,8 +103,8 @@ _REFUSAL_MARKS: Final[tuple[tuple[bytes, Firewall], ...]] = (
 _CLOUDFLARE_TEXT: Final = b"error code: 10"  # beginning of a short answer to programs; the number says which rule
 
 
-def firewall_of(fetched: FetchResult, *, home_ok: bool) -> Firewall | None:
-    """Return which firewall answered instead of the site; None if none did. `home_ok`: the front page was answered."""
+def firewall_of(fetched: FetchResult, *, lets_in: bool) -> Firewall | None:
+    """Return which firewall answered instead of the site, or None. `lets_in`: the front page was not refused."""
     status = fetched.status
     if status not in _STATUSES:
         return None
@@ -121,7 +122,7 @@ def firewall_of(fetched: FetchResult, *, home_ok: bool) -> Firewall | None:
                     return firewall
     found = _by_fields(fetched.headers, _EDGE_FIELDS) if status in _EDGE_STATUSES else None
     is_weak = found is not None and found.refusal is Refusal.EDGE
-    return None if is_weak and (home_ok or status == 429) else found  # guard: firewall-edge
+    return None if is_weak and (lets_in or status == 429) else found  # guard: firewall-edge
 
 
 def explain(reason: str) -> str:

@@ -13,6 +13,7 @@ from typing import Final
 
 from registry.core.assessing.assess import Assessment, assess, keeps_body, sample
 from registry.core.assessing.controls import Controls
+from registry.core.assessing.firewalls import REFUSALS
 from registry.core.assessing.mining import MAX_HEADER, header_targets
 from registry.core.assessing.verdicts import READ, retry_after
 from registry.core.model.documents import NO_HEADERS, FetchResult, Observation, Outcome, Probe, Purpose, Via
@@ -105,9 +106,10 @@ class VisitResults:
         result = _reduce(probe, fetched, self._judge(probe, fetched), last_dropped)
         self.answers.append(result)
         if probe.purpose is Purpose.CONTROL:
-            self._controls = Controls((*self._controls.samples, sample(fetched)), self._controls.home_ok)
+            self._controls = replace(self._controls, samples=(*self._controls.samples, sample(fetched)))
         elif probe.purpose is Purpose.HOME and fetched.failure is None:
-            self._controls = Controls(self._controls.samples, fetched.status in READ)
+            lets_in = fetched.status not in REFUSALS
+            self._controls = Controls(self._controls.samples, fetched.status in READ, lets_in)
             self.home_topics = probes.words_in(fetched.body, is_home=True)
         if fetched.status in (429, 503) and (seconds := retry_after(fetched)) is not None:
             self.retry_after = max(seconds, self.retry_after or 0)

@@ -116,6 +116,17 @@ def test_a_path_that_a_firewall_refuses_is_unknown_and_the_others_are_requested(
     assert len(web.asked) >= 20
 
 
+@pytest.mark.parametrize(
+    ("home", "outcome"),
+    [(404, Outcome.REFUSED), (403, Outcome.REFUSED_BY_FIREWALL), (429, Outcome.REFUSED_BY_FIREWALL)],
+)
+def test_a_403_without_marks_is_its_network_s_if_the_front_page_is_refused_too(home: int, outcome: Outcome) -> None:
+    refused = page("no", "text/plain", 403, cf_ray="9a")
+    answers = {"/robots.txt": page("", "text/plain", 404), "/": page("no", "text/plain", home, cf_ray="9a")}
+    done = visit(Web({HOST: lambda path: answers.get(path, refused)}))
+    assert verdict(done, "/agent.json")[0] is outcome
+
+
 @pytest.mark.parametrize("status", [429, 503])
 def test_a_firewall_in_place_of_robots_txt_is_no_wish_of_the_site(status: int) -> None:
     web = Web({HOST: {"/robots.txt": page("<title>Attention Required! | Cloudflare", "text/html", status)}})

@@ -146,7 +146,7 @@ GUARDS: Final = (
         Edit(r"is_weak and .*? else", "False else"),
         (
             "tests/core/test_firewalls.py::"
-            "test_a_403_of_a_site_behind_a_network_is_its_own_if_the_front_page_is_answered",
+            "test_a_403_of_a_site_behind_a_network_is_its_own_if_the_front_page_is_not_refused",
         ),
     ),
     Guard(
