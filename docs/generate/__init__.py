@@ -1,7 +1,7 @@
 """The generated pages of docs/: `python -m docs.generate` writes them, `--check` compares.
 
-Their only source is the code: formats, requirements, rubric, visit intervals, settings, commands and the OpenAPI
-document. They are the same on every machine: no clock, no environment, no set order.
+Their only source is the code and its fixtures: formats, requirements, rubric, visit intervals, settings, commands and
+the OpenAPI document. They are the same on every machine: no clock, no environment, no set order.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -12,6 +12,7 @@ import typer
 
 from docs.generate.commands import commands_page
 from docs.generate.formats import formats_page
+from docs.generate.reaches import reaches_page
 from docs.generate.requirements import requirements_page
 from docs.generate.revisit import revisit_page
 from docs.generate.rubric import rubric_page
@@ -23,6 +24,7 @@ DOCS = Path(__file__).resolve().parents[1]
 PAGES: Mapping[str, Callable[[], str]] = MappingProxyType(
     {
         "formats.md": formats_page,
+        "reaches.md": reaches_page,
         "requirements.md": requirements_page,
         "rubric.md": rubric_page,
         "revisit.md": revisit_page,

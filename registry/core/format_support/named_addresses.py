@@ -125,8 +125,9 @@ def _named(card: Object) -> Iterator[tuple[str, str, str]]:
                 yield from _targets(kind, held, at(prefix, key))
     for name in ("protocols", "interfaces", "endpoints"):
         for index, item in enumerate(list_of(card, name)[:MAX_TEXTS]):
-            word = (first_text(item, "type", "protocol", "kind", "name") or "").lower()
-            if word in _WORDS:
+            words = ((text_of(item, key) or "").lower() for key in ("protocol", "type", "kind", "name"))
+            word = next((word for word in words if word in _WORDS), None)
+            if word is not None:
                 yield from _targets(_WORDS[word], item, at("", name, index))
 
 

@@ -7,18 +7,30 @@ from registry.core.format_support import common_rules, manifest
 from registry.core.format_support.account import Part
 from registry.core.format_support.endpoints import endpoint, link
 from registry.core.format_support.format import Format, Role
-from registry.core.format_support.manifest import MAX_TEXTS, TEXT_CHARS, Notes, Object, list_of, members, short_text_of
+from registry.core.format_support.manifest import (
+    MAX_TEXTS,
+    TEXT_CHARS,
+    Notes,
+    Object,
+    list_of,
+    map_of,
+    members,
+    short_text_of,
+)
 from registry.core.format_support.mcp_parts import card_pointer
 from registry.core.format_support.probing import ProbePath, always
 from registry.core.format_support.shapes import TEXT
 from registry.core.model.documents import Document
 from registry.core.model.findings import CONFORMANCE, WARNING, Rule
-from registry.core.model.services import Pointer, Policies, Service
+from registry.core.model.services import Pointer, Policies, Provider, Service
 from registry.core.reading.json_pointer import at
 from registry.core.reading.plain_text import line
 
 SLUG: Final = "agent-permissions"
 
+_SOURCES: Final = {
+    "provider": "/metadata/author", "docs_url": "/api", "policies": "/resource_rules", "pointers": "/api",
+}  # fmt: skip
 RULE = Rule(
     "permissions.rule", WARNING, points=1, section=CONFORMANCE, spec="agent-permissions 1.0.0, resource_rules",
     says="A rule lacks verb, selector or allowed.",
@@ -47,12 +59,16 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
             text = f"{short_text_of(item, 'directive') or ''} {description}"
             notes.mark_read(at("/action_guidelines", index))
             hints[f"guideline {index + 1}"] = line(text, TEXT_CHARS)
+    author = short_text_of(map_of(value, "metadata"), "author")
+    apis = [item for item in list_of(value, "api")[:MAX_TEXTS] if isinstance(item, dict)]
     service = Service(
+        provider=Provider(author) if author else None,
+        docs_url=next((url for item in apis if (url := link(item.get("docs"), document.url))), None),
         policies=Policies(hints=dict(list(hints.items())[:MAX_TEXTS])),
         pointers=tuple(_read_apis(value, document, notes))[:MAX_TEXTS],
         native=manifest.native(SLUG, value, ()),
     )
-    return manifest.with_provenance(service, document, SLUG, {"policies": "/resource_rules", "pointers": "/api"})
+    return manifest.with_provenance(service, document, SLUG, _SOURCES)
 
 
 def _read_apis(value: Object, document: Document, notes: Notes) -> Iterator[Pointer]:

@@ -8,7 +8,7 @@ from typing import Final
 
 from registry.core.format_support.endpoints import Endpoint, endpoint, link
 from registry.core.format_support.format import Format, Role
-from registry.core.format_support.manifest import Notes, Object, short_text_of, text_of, with_provenance
+from registry.core.format_support.manifest import Notes, Object, native, short_text_of, text_of, with_provenance
 from registry.core.format_support.mcp_parts import card_pointer
 from registry.core.format_support.shapes import TEXT
 from registry.core.format_support.vocabulary import auth_type
@@ -24,6 +24,9 @@ _ALIASES: Final = {
 }  # fmt: skip
 _PROTOCOLS: Final = frozenset({"mcp", "a2a", "openapi", "grpc", "graphql", "websocket", "local", "zeroconf", "ucp"})
 _AUTH: Final = frozenset({"none", "pat", "apikey", "basic", "oauth2_device", "oauth2_code", "mtls", "custom"})
+_READ: Final = frozenset({
+    "v", "version", "u", "uri", "p", "proto", "a", "auth", "s", "desc", "d", "docs",
+})  # fmt: skip
 _LOCAL = re.compile(r"(docker|npx|pip|zeroconf):")
 MAX_DOCUMENT_BYTES: Final = 64 * 1024
 
@@ -65,6 +68,7 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
         auth=Auth((AuthScheme(kind),), kind != "none") if kind else Auth(),
         protocols=(Protocol(protocol, None, address.url),) if address and protocol else (),
         pointers=_read_pointers(protocol, address),
+        native=native(SLUG, document.members, _READ if address else _READ - {"u", "uri"}),
     )
     written_names = {letter: letter if letter in members else name for letter, name in _ALIASES.items()}
     letters = {"description": "s", "docs_url": "d", "auth": "a", "protocols": "u"}

@@ -9,7 +9,16 @@ from registry.core.format_support.account import Part
 from registry.core.format_support.endpoints import claim, endpoint, link
 from registry.core.format_support.format import Format, Role
 from registry.core.format_support.loose import license_of, provider_of
-from registry.core.format_support.manifest import Notes, Object, first_text, list_of, map_of, short_text_of, text_of
+from registry.core.format_support.manifest import (
+    Notes,
+    Object,
+    first_text,
+    flag_of,
+    list_of,
+    map_of,
+    short_text_of,
+    text_of,
+)
 from registry.core.format_support.probing import ProbePath, never
 from registry.core.format_support.shapes import OBJECT, TEXT
 from registry.core.format_support.vocabulary import auth_type
@@ -107,12 +116,21 @@ def _read_interfaces(value: Object, document: Document, notes: Notes) -> Iterato
         name = manifest.unique_name(manifest.slug(short_text_of(item, "name") or kind), used_names)
         url, templated = (address.url, address.templated) if address else (None, False)
         call = Invocation("pointer", url, templated=templated, origin=services.Origin(document.url, pointer, SLUG))
-        yield Capability(name, name, text_of(item, "description"), tags=(kind,), invocations=(call,))
+        asks_human = flag_of(item, "humanAuthorization")
+        yield Capability(
+            name,
+            name,
+            text_of(item, "description"),
+            tags=(kind,),
+            confirmation=None if asks_human is None else services.Confirmation(asks_human),
+            invocations=(call,),
+        )
 
 
 def _read_auth(value: Object) -> Auth:
+    """Return the schemes of `security`; all that are defined where none is named as required."""
     definitions = map_of(value, "securityDefinitions")
-    required = value.get("security")
+    required = value.get("security", list(definitions))
     names = required if isinstance(required, list) else [required]
     schemes = []
     for name in names[: manifest.MAX_TEXTS]:
@@ -120,7 +138,7 @@ def _read_auth(value: Object) -> Auth:
         kind = auth_type(short_text_of(scheme, "scheme"))
         if kind is not None:
             schemes.append(AuthScheme(kind, short_text_of(scheme, "in"), short_text_of(scheme, "name")))
-    return Auth(tuple(dict.fromkeys(schemes)), True if schemes else None)
+    return Auth(tuple(dict.fromkeys(schemes)), True if schemes and "security" in value else None)
 
 
 FORMAT: Final = Format(

@@ -16,6 +16,8 @@ SLUG: Final = "did"
 _SERVICES: Final = {"AgentDescription": "anp", "ad:AgentDescription": "anp", "A2AAgentCard": "a2a"}
 """Types of DID services, with the format of the document that each points to."""
 
+_SOURCES: Final = {"homepage": "/service", "claims": "/id", "identity": "/verificationMethod"}
+
 
 def dialect(document: Document) -> str | None:
     return "" if (manifest.text_of(document.value, "id") or "").startswith("did:") else None
@@ -24,12 +26,15 @@ def dialect(document: Document) -> str | None:
 def read(document: Document, dialect: str, notes: manifest.Notes) -> Service:
     note_private_keys(document, "verificationMethod", "publicKeyJwk", notes)
     identifier = claim(manifest.text_of(document.value, "id"), document, "/id", notes)
-    pointers = []
+    pointers, homepage = [], None
     for index, item in enumerate(manifest.list_of(document.value, "service")[: manifest.MAX_TEXTS]):
-        target = link(item.get("serviceEndpoint"), document.url) if isinstance(item, dict) else None
-        service_type = manifest.short_text_of(item, "type") or ""
-        if target and service_type in _SERVICES:
-            pointers.append(Pointer(target, "service", at("", "service", index), _SERVICES[service_type]))
+        target = _read_endpoint(item, document)
+        types = (manifest.short_text_of(item, "type"), *manifest.texts_of(item, "type"))
+        form = next((_SERVICES[one] for one in types if one in _SERVICES), None)
+        if target and form is not None:
+            pointers.append(Pointer(target, "service", at("", "service", index), form))
+        if target and "LinkedDomains" in types:  # DIF Well Known DID Configuration
+            homepage = homepage or target
     keys: list[tuple[str, Json]] = []
     for index, method in enumerate(manifest.list_of(document.value, "verificationMethod")[: manifest.MAX_TEXTS]):
         key, method_id = manifest.map_of(method, "publicKeyJwk"), manifest.short_text_of(method, "id")
@@ -37,11 +42,21 @@ def read(document: Document, dialect: str, notes: manifest.Notes) -> Service:
             named: Json = {"kid": method_id.rpartition("#")[2], **key} if method_id else key
             keys.append((at("/verificationMethod", index), named))
     service = Service(
+        homepage=homepage,
         claims={"did": identifier} if identifier else {},
         pointers=tuple(pointers),
         identity=Identity((identifier,) if identifier else (), read_keys(keys, notes)),
     )
-    return manifest.with_provenance(service, document, SLUG, {"claims": "/id", "identity": "/verificationMethod"})
+    return manifest.with_provenance(service, document, SLUG, _SOURCES)
+
+
+def _read_endpoint(item: Json, document: Document) -> str | None:
+    """Return the first address of a DID service: a URL, a list of URLs, or a map such as `{origins: [...]}`."""
+    value = item.get("serviceEndpoint") if isinstance(item, dict) else None
+    for _ in range(3):
+        value = next(iter(value.values()), None) if isinstance(value, dict) else value
+        value = next(iter(value), None) if isinstance(value, list) else value
+    return link(value, document.url)
 
 
 FORMAT: Final = Format(
