@@ -252,6 +252,18 @@ def test_a_parameter_beyond_the_budget_keeps_its_type() -> None:
     assert [one["bay"] for one in properties] == [number["schema"]] * 300
 
 
+def test_a_body_beyond_the_budget_keeps_what_it_needs() -> None:
+    texts = {f"p{i}": {"type": "string", "description": "d" * 500} for i in range(400)}
+    marked = {"id": {"type": "integer", "readOnly": True}, "bay": {"type": "integer", "minimum": 1}}
+    held = schema_of({**texts, **marked}, "id", "bay")
+    body = body_of({"$ref": "#/components/schemas/Tank"})
+    paths = {f"/a{i}": {"post": {**GET, "operationId": f"a{i}", **body}} for i in range(300)}
+    service, _ = assessed(paths, components={"schemas": {"Tank": held}})
+    params = [capability.params or {} for capability in service.capabilities]
+    assert all("bay" in one["required"] and one["properties"]["bay"]["type"] == "integer" for one in params)
+    assert "id" not in params[-1]["properties"] and "p0" not in params[-1]["properties"]
+
+
 def test_how_members_of_a_form_are_written_is_kept() -> None:
     form = body_of(schema_of({"bays": {"type": "array"}}), "multipart/form-data", encoding={"bays": {"explode": False}})
     capability = one(form, method="post")

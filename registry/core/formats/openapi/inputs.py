@@ -36,6 +36,7 @@ _OF_MEMBERS: Final = frozenset(
     {"type", "properties", "required", "additionalProperties", "description", "title", "nullable", "discriminator"}
 )
 """Keywords of a body's schema that can be kept or dropped without loss when its members become parameters."""
+_OUTLINE_MEMBERS: Final = 20
 _STYLES: Final = ("style", "explode", "allowReserved", "collectionFormat")
 _VARIABLE: Final = re.compile(r"\{([^{}/?]+)\}")
 
@@ -265,7 +266,8 @@ def _add_body(held: Json, example: Json, body: Object, is_required: bool, inputs
     """Add the members of a body that is an object, or the body as one property."""
     whole = s.whole(held)
     example = without_values(example, whole, "readOnly")
-    schema = _make_outline(s.resolve(held), s) if whole is None else s.sent(whole)
+    is_named_only = isinstance(held, dict) and "$ref" in held and whole is not None and "$comment" in whole
+    schema = _make_outline(s.resolve(held), s) if whole is None or is_named_only else s.sent(whole)
     members = schema.get("properties")
     # members become parameters unless that loses a constraint of the schema
     demands = [key for key in schema if key not in _OF_MEMBERS and not key.startswith(("x-", "example", "$comment"))]
@@ -297,7 +299,12 @@ def _make_outline(schema: Object, s: OpenApiSchemas) -> dict[str, Any]:
         name: item for name, item in map_of(schema, "properties").items() if flag_of(item, "readOnly") is not True
     }
     names: Sequence[str] = list(members)[:MAX_PARAMS]
-    if not names or not s.affordable(sum(len(name) + 30 for name in names)):
+    if names and not s.affordable(sum(len(name) + 30 for name in names)):
+        # without what it needs, no call is accepted; a few members are shown whatever is left
+        needed = [name for name in list_of(schema, "required") if isinstance(name, str) and name in members]
+        needed = [name for name in needed[:_OUTLINE_MEMBERS] if len(name) <= manifest.NAME_CHARS]
+        return object_schema([(name, s.brief(map_of(members, name), map_of(members, name))) for name in needed], needed)
+    if not names:
         return {"type": "object"} if schema.get("type") == "object" else {}
     kinds = {line(name, manifest.NAME_CHARS): short_text_of(members[name], "type") for name in names}
     properties = {name: to_json_schema({"type": kind} if kind else {}) for name, kind in kinds.items()}
