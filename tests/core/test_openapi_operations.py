@@ -264,6 +264,12 @@ def test_a_body_beyond_the_budget_keeps_what_it_needs() -> None:
     assert "id" not in params[-1]["properties"] and "p0" not in params[-1]["properties"]
 
 
+def test_a_member_that_is_required_but_not_described_is_sent() -> None:
+    described = {"bay": {"type": "integer"}, "id": {"readOnly": True}}
+    capability = one(body_of(schema_of(described, "bay", "depth", "id")), method="post")
+    assert (capability.params or {})["required"] == ["bay", "depth"]
+
+
 def test_how_members_of_a_form_are_written_is_kept() -> None:
     form = body_of(schema_of({"bays": {"type": "array"}}), "multipart/form-data", encoding={"bays": {"explode": False}})
     capability = one(form, method="post")

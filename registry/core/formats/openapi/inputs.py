@@ -278,6 +278,9 @@ def _add_body(held: Json, example: Json, body: Object, is_required: bool, inputs
         for name, item in members.items():
             member = _with_example(item if isinstance(item, dict) else {}, examples.get(name), s)
             inputs.add(name, member, "body", required=name in required)
+        for name in required:  # no call is accepted without them, described or not
+            if isinstance(name, str) and name not in members:
+                inputs.add(_clean_name(name), {}, "body", required=True)
         return
     name = manifest.unique_name("body", set(inputs.properties))
     description = text_of(body, "description")
