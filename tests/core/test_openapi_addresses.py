@@ -188,6 +188,16 @@ def test_host_and_base_path_are_joined_with_the_delimiters_that_they_lack(
     assert findings.get("openapi.server") == pointer
 
 
+def test_a_host_that_azure_leaves_to_the_caller_stays_a_variable() -> None:
+    described = [{"name": "endpoint", "in": "path", "type": "string", "description": "Your resource."}]
+    capability, findings = old(
+        **{"x-ms-parameterized-host": {"hostTemplate": "{endpoint}/v1", "parameters": described}}
+    )
+    assert capability.invocations[0].endpoint == "https://{endpoint}/v1/tanks"
+    assert (capability.params or {})["properties"]["endpoint"]["description"] == "Your resource."
+    assert "openapi.server" not in findings
+
+
 def test_the_scheme_of_an_operation_counts() -> None:
     paths = {"/a": {"get": {"operationId": "a"}, "put": {"operationId": "b", "schemes": ["https"]}}}
     description = {

@@ -176,6 +176,24 @@ def test_parameters_of_one_name_are_each_sent_to_their_place() -> None:
     }  # fmt: skip
 
 
+@pytest.mark.parametrize("path", ["/{proxy+}", "/{+proxy}", "/{proxy*}", "/{proxy}"])
+def test_the_operator_of_a_variable_is_not_part_of_its_name(path: str) -> None:
+    declared, undeclared = one({"parameters": [parameter("proxy", "path")]}, path), one({}, path)
+    assert dict(declared.invocations[0].places) == dict(undeclared.invocations[0].places) == {"proxy": "path"}
+
+
+def test_a_range_of_media_types_is_sent_as_json() -> None:
+    capability = one(body_of(schema_of({"bay": {"type": "string"}}), "*/*"), method="put")
+    assert capability.invocations[0].media_type == "application/json"
+
+
+def test_a_security_scheme_may_be_a_reference() -> None:
+    key = {"type": "apiKey", "in": "header", "name": "X-Kelp"}
+    components = {"securitySchemes": {"key": {"$ref": "#/components/securitySchemes/real"}, "real": key}}
+    service, _ = assessed({"/a": {"get": GET}}, components=components, security=[{"key": []}])
+    assert [(scheme.location, scheme.name) for scheme in service.auth.schemes] == [("header", "X-Kelp")]
+
+
 def test_the_parameter_that_a_template_can_name_keeps_its_name() -> None:
     capability = one({"parameters": [parameter("lang", "header", required=False), parameter("lang", "query")]})
     assert dict(capability.invocations[0].places) == {"lang__header": "header", "lang": "query"}

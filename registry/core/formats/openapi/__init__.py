@@ -11,13 +11,15 @@ from registry.core.format_support.format import Format, Role
 from registry.core.format_support.loose import license_of, pricing_of
 from registry.core.format_support.manifest import Notes, Object, first_text, list_of, map_of, short_text_of, text_of
 from registry.core.format_support.probing import CARD_CAP, HostFacts, ProbePath, Topic, never
-from registry.core.format_support.security import NOTHING_NEEDED, required_auth, schemes_of
+from registry.core.format_support.security import MAX_SCHEMES, NOTHING_NEEDED, required_auth, schemes_of
 from registry.core.format_support.shapes import LIST, OBJECT, TEXT, says_no_auth
 from registry.core.formats.openapi import operations, rules
+from registry.core.formats.openapi.schemas import OpenApiSchemas
 from registry.core.formats.openapi.servers import Bases
 from registry.core.model.documents import Document
 from registry.core.model.findings import rules_in
 from registry.core.model.services import Auth, AuthScheme, Capability, Policies, Pricing, Provider, Service
+from registry.core.reading.json_pointer import at
 from registry.core.reading.plain_text import line
 
 SLUG: Final = "openapi"
@@ -64,9 +66,14 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
     _grade(value, info, notes)
     bases = Bases(value, document, notes)
     base = bases.root
+    pointer = "/securityDefinitions" if "swagger" in value else "/components/securitySchemes"
     definitions = map_of(value, "securityDefinitions") or map_of(map_of(value, "components"), "securitySchemes")
-    auth_schemes = schemes_of(definitions, document.url)
-    capabilities = tuple(operations.read(value, bases, auth_schemes, document, notes))
+    schemas = OpenApiSchemas(value, document, notes)
+    held: Object = {
+        name: schemas.follow(item, at(pointer, name))[0] for name, item in list(definitions.items())[:MAX_SCHEMES]
+    }
+    auth_schemes = schemes_of(held, document.url)
+    capabilities = tuple(operations.read(value, bases, auth_schemes, schemas, document, notes))
     paid_service = map_of(value, operations.PAID_SERVICE)
     pages = map_of(paid_service, "docs")
     docs = (map_of(value, "externalDocs").get("url"), info.get("x-docs"), pages.get("apiReference"))
@@ -88,9 +95,8 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
         policies=Policies(terms_url=page(info.get("termsOfService"), document.url)),
         native=_read_native(value, info),
     )
-    schemes_pointer = "/securityDefinitions" if "swagger" in value else "/components/securitySchemes"
     field_pointers = {
-        "auth": "/security" if "security" in value else schemes_pointer,
+        "auth": "/security" if "security" in value else pointer,
         "pricing": _read_payment_pointer(value) or "",
         "base_url": base.pointer,
     }

@@ -38,6 +38,8 @@ _OF_MEMBERS: Final = frozenset(
 """Keywords of a body's schema that can be kept or dropped without loss when its members become parameters."""
 _OUTLINE_MEMBERS: Final = 20
 _STYLES: Final = ("style", "explode", "allowReserved", "collectionFormat")
+_OPERATORS: Final = re.compile(r"^[+#.;&]|[*+]$")  # of RFC 6570
+_ANY_TYPES: Final = frozenset({"*/*", "application/*"})
 _VARIABLE: Final = re.compile(r"\{([^{}/?]+)\}")
 
 
@@ -104,8 +106,10 @@ def inputs_of(
             keepers[name] = min(keepers.get(name, place), place, key=_FIRST.index)
     for parameter in parameters:
         _add_parameter(parameter, keepers, "swagger" in root, inputs, s)
-    for name in map(_clean_name, _VARIABLE.findall(url)):
-        if name not in inputs.properties:
+    for written in _VARIABLE.findall(url):
+        name = line(written, manifest.NAME_CHARS)
+        name = name if name in inputs.properties else _OPERATORS.sub("", name)  # `{+path}`, `{proxy+}` of API Gateway
+        if name and name not in inputs.properties:
             schema = {"type": "string", **_read_variable_schema(map_of(variables, name))}
             inputs.add(name, schema, "path", required="default" not in schema)
     if operation.get("requestBody") is not None:
@@ -114,7 +118,7 @@ def inputs_of(
             notes.add(rules.PARAMETER, at(described.pointer, "requestBody"), operation["requestBody"])
         media_type, content = chosen_content(body, s)
         if content is not None:
-            inputs.media_type = media_type
+            inputs.media_type = JSON_TYPE if media_type in _ANY_TYPES else media_type  # a range cannot be sent
             is_required = flag_of(body, "required") is True
             _add_body(schema_of(content), read_example(content, s), body, is_required, inputs, s)
             _add_encoding(map_of(content, "encoding"), inputs)
@@ -130,10 +134,6 @@ def inputs_of(
     if inputs.left_out:
         notes.add(rules.TOO_MANY_PARAMETERS, described.pointer, f"{inputs.left_out} more than {MAX_PARAMS}")
     return inputs
-
-
-def _clean_name(name: str) -> str:
-    return line(name, manifest.NAME_CHARS)
 
 
 def _place_of(parameter: Object) -> ParameterPlace | None:

@@ -54,13 +54,17 @@ class _Listed(Described):
 
 
 def read(
-    value: Object, bases: Bases, auth_schemes: Mapping[str, AuthScheme], document: Document, notes: manifest.Notes
+    value: Object,
+    bases: Bases,
+    auth_schemes: Mapping[str, AuthScheme],
+    schemas: OpenApiSchemas,
+    document: Document,
+    notes: manifest.Notes,
 ) -> Iterator[Capability]:
     """Yield one capability for each of the first MAX_OPERATIONS operations. Each other one has a finding."""
     ids: set[str] = set()
     seen: set[str] = set()  # places of operations: several paths may refer to one path item
     sizes: dict[str, int] = {}
-    schemas = OpenApiSchemas(value, document, notes)
     root_url = bases.root.address.url if bases.root.address else None
     operations = list(_listed_operations(value, root_url, schemas, notes))
     schemas.share_among(min(len(operations), MAX_OPERATIONS))

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Final, NamedTuple
 
+from registry.core.format_support import manifest
 from registry.core.format_support.endpoints import (
     Endpoint,
     callable_url,
@@ -94,10 +95,12 @@ class Bases:
         return self._by_schemes[schemes]
 
     def _joined(self, schemes: tuple[str, ...]) -> BaseAddress:
-        stated_host, stated_path = text_of(self._value, "host"), text_of(self._value, "basePath") or ""
+        azure = map_of(self._value, "x-ms-parameterized-host")
+        stated_host = text_of(self._value, "host") or text_of(azure, "hostTemplate")
+        stated_path = text_of(self._value, "basePath") or ""
         host_scheme, host, host_path = _split(stated_host or "")
         path_scheme, path_host, path = _split(stated_path) if _ABSOLUTE.match(stated_path) else (None, "", stated_path)
-        if host_scheme or host_path.strip("/"):
+        if host_scheme or (host_path.strip("/") and "host" in self._value):
             self._notes.add(rules.SERVER, "/host", stated_host)
         if path_scheme or (path and not path.startswith("/")):
             self._notes.add(rules.SERVER, "/basePath", stated_path)
@@ -112,7 +115,9 @@ class Bases:
         if prefix and path != prefix and not path.startswith(f"{prefix}/"):
             path = prefix + path
         pointer = "/host" if stated_host or not path_host else "/basePath"
-        return self._plain(f"{scheme}://{host}{path}", pointer)
+        described = [item for item in list_of(azure, "parameters")[: manifest.MAX_TEXTS] if isinstance(item, dict)]
+        variables: Object = {text_of(item, "name") or "": item for item in described}
+        return self._plain(with_defaults(f"{scheme}://{host}{path}", variables), pointer, variables)
 
     def _plain(self, target: str, pointer: str = "/servers/0/url", variables: Object | None = None) -> BaseAddress:
         if target[:7].lower() == "http://":
