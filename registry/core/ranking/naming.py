@@ -21,7 +21,7 @@ _USED_BY_MANY: Final = 100
 
 _SCHEME: Final = re.compile(r"[a-z][a-z0-9+.-]{0,20}://(?:[^/@\s]*@)?", re.IGNORECASE)
 _AFTER_HOST: Final = re.compile(r"[/?#:]")
-_AROUND: Final = ".,;:!?()[]{}<>'\"`*"
+_AROUND: Final = ".,;:!?()[]{}<>'\"`*_~"
 
 
 def names_in(text: str, unknown_words: Sequence[str]) -> tuple[str, ...]:

@@ -13,7 +13,17 @@ from numpy.typing import NDArray
 
 from registry.core.ranking.actions import head_verb
 from registry.core.ranking.naming import names_in
-from registry.core.wording.text import QUERY_CHARS, directions, name_text, query_terms, sentences, stems, visible
+from registry.core.wording.text import (
+    QUERY_CHARS,
+    bare,
+    directions,
+    name_text,
+    plain_marks,
+    query_terms,
+    sentences,
+    stems,
+    visible,
+)
 
 _MAX_READ_CHARS: Final = 10 * QUERY_CHARS  # invisible characters do not count towards QUERY_CHARS; this bounds them too
 
@@ -59,8 +69,9 @@ class ParsedQuery:
 
 
 def parse_query(text: str, embedder: Embedder | None = None) -> ParsedQuery:
-    """Parse a text of any bytes and length; only its first QUERY_CHARS visible characters are read."""
-    visible_text = visible(text[:_MAX_READ_CHARS])[:QUERY_CHARS]
+    """Parse a text of any bytes and length; only its first QUERY_CHARS visible characters are read. Punctuation around
+    words says nothing about the wish, so the vectors are of the words alone."""
+    visible_text = plain_marks(visible(text[:_MAX_READ_CHARS])[:QUERY_CHARS])
     parts = sentences(visible_text)
     terms, ways = query_terms(visible_text), directions(visible_text)
     unknown_words = [word for word in terms.values() if not embedder.knows(word)] if embedder else []
@@ -75,7 +86,7 @@ def parse_query(text: str, embedder: Embedder | None = None) -> ParsedQuery:
     if embedder is None or not parts:
         return plain
     is_single = len(parts) == 1 and parts[0] == " ".join(visible_text.split())
-    rows = embedder.encode(parts if is_single else [visible_text, *parts])
+    rows = embedder.encode([bare(part) for part in (parts if is_single else [visible_text, *parts])])
     if not rows[0].any():
         return plain
     needs, is_name = rows if is_single else rows[1:], len(unknown_words) == len(terms)

@@ -98,6 +98,32 @@ def visible(text: str) -> str:
     return "".join(char for char in unicodedata.normalize("NFKC", text) if unicodedata.category(char) != "Cf")
 
 
+_MARKS: Final = str.maketrans({
+    **dict.fromkeys("\u2010\u2011\u2012\u2013\u2043\u2212\ufe58\u30fb", "-"),
+    **dict.fromkeys("\u2018\u2019\u201a\u201b\u2032\u02bc\u00b4`", "'"),
+    **dict.fromkeys("\u201c\u201d\u201e\u201f\u2033\u00ab\u00bb\u2039\u203a\u300c\u300d\u300e\u300f", '"'),
+    **dict.fromkeys("\u3002\u06d4\u0964\u0965\u0589\u1362", "."),
+    **dict.fromkeys("\u3001\u060c\u055d", ","),
+    **dict.fromkeys("\u061f\u203d\u055e", "?"),
+    **dict.fromkeys("\u2014\u2015\u2e3a\u2e3b\u00a1\u00bf\u061b\u2022", " "),
+})  # fmt: skip
+"""Marks of other scripts and of typography, as the ASCII mark of the same meaning."""
+
+_BETWEEN_WORDS: Final = re.compile(r"[!?;\"()\[\]{}<>|]+|,(?!\d)|(?<!\d),")
+_AROUND_WORDS: Final = ".,:-'*_~/\\"
+
+
+def plain_marks(text: str) -> str:
+    """Return a visible text with hyphens, quotation marks and stops in ASCII."""
+    return text.translate(_MARKS)
+
+
+def bare(text: str) -> str:
+    """Return a text with `plain_marks` without the punctuation around its words: "e-mail", "C++" and "3.5" stay."""
+    stripped = (token.strip(_AROUND_WORDS) for token in _BETWEEN_WORDS.sub(" ", text).split())
+    return " ".join(filter(None, stripped))
+
+
 def name_text(name: str) -> str:
     """Return the name as written, followed by its parts if it has any."""
     parts = split_name(name)
