@@ -266,7 +266,7 @@ def _binding_of(identifier: str, item: Json, usable: list[_Binding]) -> _Binding
     extends is, else of the only service."""
     names = [identifier, *texts_of(item, "extends"), text_of(item, "extends")]
     for name in names:
-        found = [one for one in usable if name and one.namespace and f".{one.namespace}." in f".{name}"]
+        found = [one for one in usable if name and one.namespace and f".{one.namespace}." in f".{name}."]
         if found:
             return found[0]
     return usable[0] if len({binding.namespace for binding in usable}) == 1 else None

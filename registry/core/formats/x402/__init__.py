@@ -22,7 +22,7 @@ from registry.core.format_support.offers import (
 )
 from registry.core.format_support.probing import ProbePath, Topic, never
 from registry.core.format_support.shapes import LIST, stated_pricing
-from registry.core.format_support.token_amounts import priced
+from registry.core.format_support.token_amounts import asset_name, priced
 from registry.core.formats.x402 import rules
 from registry.core.formats.x402.resources import Resource, read_resource, without_read_parts
 from registry.core.model import services
@@ -30,6 +30,7 @@ from registry.core.model.documents import Document
 from registry.core.model.findings import rules_in
 from registry.core.model.services import Auth, Capability, Payment, Plan, Pricing, Protocol, Provider, Service
 from registry.core.reading.json_pointer import at
+from registry.core.reading.plain_text import line
 
 SLUG: Final = "x402"
 _AD_HOC: Final = "adhoc"
@@ -43,6 +44,9 @@ _BASES: Final = ("base_url", "baseUrl", "public_base_url", "api_base", "url", "e
 _PAYEES: Final = ("payTo", "pay_to", "wallet_address", "wallet", "recipient", "address")
 _RAILS: Final = ("accepts", "rails", "payment_methods", "paymentMethods", "networks")
 _PAYEE_OF = re.compile(r"pay_?to_?([a-z0-9]+)", re.IGNORECASE)
+_UNITS: Final = ("currency", "token", "asset", "symbol")
+_UNIT = re.compile(r"[A-Za-z][A-Za-z.]{1,9}")
+_NUMBER = re.compile(r"\d{1,12}(?:\.\d{1,18})?")
 _METHODS = "GET|POST|PUT|DELETE"
 _STATED_PRICE = re.compile(rf"\b({_METHODS})(?:\|(?:{_METHODS})){{0,3}}\s+(/[^\s,;]{{0,200}})\s+(\$\d[\d.]{{0,12}})")
 _MAIL = re.compile(r"(?<![\w.+-])[\w.+-]{1,64}@[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{2,63}){1,4}(?![\w@])")
@@ -120,7 +124,7 @@ def _read_protocols(
     if is_payable:
         yield Protocol(SLUG, None if dialect == _AD_HOC else dialect)
     for call in (call for capability in capabilities for call in capability.invocations):
-        if call.kind == "mcp_tool":
+        if call.kind == "mcp_tool" and call.endpoint:
             yield Protocol("mcp", None, call.endpoint)
     for holder in (value, map_of(value, "integration"), map_of(value, "discovery")):
         target = link(first_text(holder, "mcp_endpoint", "mcpEndpoint", "mcp_url", "mcp"), document.url)
@@ -239,11 +243,26 @@ def _with_price(pricing: Pricing | None, resource: Resource, value: Object) -> P
     known = pricing or Pricing()
     if not plans and not known.plans and known.note is None and (shared := loose.price_of(value)):
         known = replace(known, plans=(Plan(price=shared),))
+    if unit := _unit_of(value):  # stated once, for prices that are bare numbers
+        known = replace(known, plans=tuple(_with_unit(plan, unit) for plan in known.plans))
     own = {key: item for key, item in resource.holder.items() if key in (*_PAYEES, "network", "asset")}
     payment = loose.payment_of(own)
     payments = known.payments or ((payment,) if payment else ())
     known = replace(known, plans=(*dict.fromkeys(plans), *known.plans), payments=payments)
     return known if known != Pricing() else None
+
+
+def _with_unit(plan: Plan, unit: str) -> Plan:
+    return replace(plan, price=f"{plan.price} {unit}") if _NUMBER.fullmatch(plan.price or "") else plan
+
+
+def _unit_of(value: Object) -> str | None:
+    """Return the asset of all prices of the file: its name, or the symbol of a well-known address."""
+    for holder in (value, map_of(value, "payment")):
+        unit = next((text for key in _UNITS if (text := short_text_of(holder, key)) and _UNIT.fullmatch(text)), None)
+        if unit := unit or asset_name(holder):
+            return unit
+    return None
 
 
 def _read_pricing(value: Object, capabilities: tuple[Capability, ...], payments: tuple[Payment, ...]) -> Pricing:
@@ -266,8 +285,11 @@ def _read_payments(value: Object) -> Iterator[Payment]:
     network, asset = first_text(value, "network", "chain"), first_text(value, "asset", "token", "currency")
     stated = loose.payment_of({key: value[key] for key in _PAYEES if key in value})
     payee = stated.pay_to if stated else None
-    networks = manifest.texts_of(value, "networks") or ((network,) if network else ())
-    by_network = map_of(value, "payToByNetwork")
+    by_network = {**map_of(value, "payTo"), **map_of(value, "payToByNetwork")}
+    listed = manifest.texts_of(value, "networks") or manifest.texts_of(value, "acceptedNetworks")
+    networks = listed or (
+        (network,) if network else tuple(name for key in by_network if (name := line(key, manifest.NAME_CHARS)))
+    )
     for name in networks[: manifest.MAX_TEXTS] or ((None,) if payee else ()):
         pay_to = short_text_of(by_network, name) if name else None
         if pay_to or payee:
@@ -276,6 +298,9 @@ def _read_payments(value: Object) -> Iterator[Payment]:
         match = _PAYEE_OF.fullmatch(key)
         if match and isinstance(held, str) and match[1].lower() != "bynetwork":
             yield Payment(network=match[1], pay_to=short_text_of(value, key))
+    for key in ("settlement", "payment"):
+        if (own := loose.payment_of(map_of(value, key))) is not None:
+            yield own
     for holder in (value, map_of(value, "settlement"), map_of(value, "payment")):
         for key in _RAILS:
             for item in list_of(holder, key)[: manifest.MAX_TEXTS]:
