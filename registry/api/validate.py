@@ -143,6 +143,7 @@ def _validated(raw: bytes, path: str | None, expected: str | None) -> bytes:
         "dialect": assessment.dialect,
         "score": draft_report.score.value if draft_report.score else None,
         "sections": draft_report.score.sections if draft_report.score else None,
+        "entries": [{"noun": one.noun, "read": one.read, "not_read": one.not_read} for one in assessment.entries],
         "findings": [cast(Located, finding.to_json()) for finding in draft_report.findings],
         "score_lines": cast(list[LocatedLine], lines),
         "injection_flags": injection_flags(finding.rule.code for finding in draft_report.findings),

@@ -12,6 +12,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from registry.core.assessing.drafts import UNKNOWN_HOST, Draft, judge_draft
+from registry.core.format_support.account import EntryCount
 from registry.core.formats import FORMAT_BY_SLUG
 from registry.core.merging.merge import HeldDocument
 from registry.core.model.services import to_json
@@ -102,6 +103,7 @@ async def _page(request: Request, document: str, at: str, *, status: int = 200, 
         "refused": None,
         "result": None,
         "reading": None,
+        "entries": [EntryCount(**one).in_words() for one in result["entries"]] if result else [],
         "lines": lines[:MAX_FINDINGS],
         "left_out": max(0, len(lines) - MAX_FINDINGS),
         "counts": {name: sum(line["severity"] == name for line in lines) for name in ("error", "warning", "info")},

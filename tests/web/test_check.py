@@ -43,6 +43,8 @@ async def test_the_page_says_what_the_api_says(api: Api) -> None:
         assert f"line {finding['line']}, column {finding['column']}" in page
         assert finding["fix"].split(";")[0].replace("'", "&#39;").replace('"', "&#34;")[:40] in page
     assert f"{validation['score']}<span" in page
+    assert validation["entries"] == [{"noun": "capability", "read": 1, "not_read": 1}]
+    assert "1 capability read, 1 not read" in page
 
 
 async def test_it_says_how_the_document_is_read(api: Api) -> None:

@@ -174,6 +174,12 @@ class LocatedLine(Located):
     points: Annotated[float, sample(3.33)]
 
 
+class CountedEntries(Shape):
+    noun: Annotated[str, sample("capability")]
+    read: Annotated[int, sample(3, ge=0)]
+    not_read: Annotated[int, about("Left out with a finding, or not understood.", 0, ge=0)]
+
+
 class Validated(Shape):
     valid: Annotated[bool, about("Recognised, and without findings of severity error.", False)]
     errors: list[ValidationFault]
@@ -190,6 +196,7 @@ class Validated(Shape):
             {"conformance": 26.67, "completeness": 30.0, "safety": 15.0, "operability": 15.0, "identity": 10.0},
         ),
     ]
+    entries: Annotated[list[CountedEntries], about("What was read of the document and what was not, by kind.")]
     findings: Annotated[list[Located], about("All of `errors` and `notes`, in the order of the body.")]
     score_lines: Annotated[list[LocatedLine], about("Every lost point; the most costly first.")]
     injection_flags: base.InjectionFlags
