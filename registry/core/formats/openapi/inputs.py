@@ -8,7 +8,7 @@ the request. A body that is an object of named members is spread over its member
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from registry.core.format_support import manifest
 from registry.core.format_support.manifest import Object, flag_of, list_of, map_of, short_text_of, text_of, texts_of
@@ -98,13 +98,12 @@ def inputs_of(
     """Return the inputs of the operation. `url`: its address; `variables`: of its server."""
     inputs = Inputs()
     operation = described.operation
-    parameters = sorted(_read_parameters(described, s, notes), key=lambda parameter: _place_of(parameter) != "path")
+    found = sorted(_read_parameters(described, s, notes), key=lambda parameter: parameter.place != "path")
     keepers: dict[str, ParameterPlace] = {}  # which place keeps a name
-    for parameter in parameters:
-        name, place = short_text_of(parameter, "name"), _place_of(parameter)
-        if name is not None and place is not None:
-            keepers[name] = min(keepers.get(name, place), place, key=_FIRST.index)
-    for parameter in parameters:
+    for name, place, _ in found:
+        if place is not None:
+            keepers[name] = min(keepers[name], place, key=_FIRST.index) if name in keepers else place
+    for parameter in found:
         _add_parameter(parameter, keepers, "swagger" in root, inputs, s)
     for written in _VARIABLE.findall(url):
         name = line(written, manifest.NAME_CHARS)
@@ -122,13 +121,14 @@ def inputs_of(
             is_required = flag_of(body, "required") is True
             _add_body(schema_of(content), read_example(content, s), body, is_required, inputs, s)
             _add_encoding(map_of(content, "encoding"), inputs)
-    old_body = next((parameter for parameter in parameters if parameter.get("in") == "body"), None)
+    held = [parameter.held for parameter in found]
+    old_body = next((parameter for parameter in held if parameter.get("in") == "body"), None)
     consumed = texts_of(operation, "consumes") or texts_of(root, "consumes")
     if old_body is not None:  # OpenAPI 2.0
         inputs.media_type = next((kind for kind in consumed if "json" in kind), next(iter(consumed), JSON_TYPE))
         _add_body(old_body.get("schema"), None, old_body, flag_of(old_body, "required") is True, inputs, s)
-    elif any(parameter.get("in") == "formData" for parameter in parameters):
-        has_file = any(parameter.get("type") == "file" for parameter in parameters)
+    elif any(parameter.get("in") == "formData" for parameter in held):
+        has_file = any(parameter.get("type") == "file" for parameter in held)
         form = next((kind for kind in consumed if kind in (_FORM, _MULTIPART)), None)
         inputs.media_type = _MULTIPART if has_file else form or _FORM
     if inputs.left_out:
@@ -136,9 +136,17 @@ def inputs_of(
     return inputs
 
 
+class _Parameter(NamedTuple):
+    """A parameter; `place` None: the body of OpenAPI 2.0."""
+
+    name: str
+    place: ParameterPlace | None
+    held: Object
+
+
 def _place_of(parameter: Object) -> ParameterPlace | None:
-    place = str(parameter.get("in")).strip()
-    return _PLACES.get(place) or _PLACES.get(place.lower())
+    place = str(parameter.get("in"))
+    return _PLACES.get(place) or _PLACES.get(place.strip().lower())
 
 
 def chosen_content(holder: Json, s: OpenApiSchemas) -> tuple[str | None, Object | None]:
@@ -159,43 +167,43 @@ def schema_of(content: Object) -> Json:
     return content.get("schema")
 
 
-def _read_parameters(described: Described, s: OpenApiSchemas, notes: manifest.Notes) -> Iterator[Object]:
+def _read_parameters(described: Described, s: OpenApiSchemas, notes: manifest.Notes) -> Iterator[_Parameter]:
     """Yield the parameters of the operation, then its path's parameters that it does not replace."""
-    seen: set[tuple[Json, Json]] = set()
+    seen: set[tuple[str, str]] = set()
     count = 0
     for holder, pointer in ((described.operation, described.pointer), (described.path_item, described.item_pointer)):
         listed = holder.get("parameters")
         if listed is not None and not isinstance(listed, list):
             notes.add(rules.PARAMETER, at(pointer, "parameters"), listed)
         for index, item in enumerate(list_of(holder, "parameters")):
-            place = at(pointer, "parameters", index)
             count += 1
             if count > MAX_PARAMS:
-                notes.add(rules.TOO_MANY_PARAMETERS, place, f"more than {MAX_PARAMS}")
+                notes.add(rules.TOO_MANY_PARAMETERS, at(pointer, "parameters", index), f"more than {MAX_PARAMS}")
                 return
-            parameter, _ = s.follow(item, place)
-            if not parameter and isinstance(item, dict) and "$ref" in item:
-                continue  # has a finding
-            name = parameter.get("name")
-            is_body = parameter.get("in") == "body"
-            if not (is_body or (short_text_of(parameter, "name") and _place_of(parameter))):
-                notes.add(rules.PARAMETER, place, name if isinstance(name, str) and name else item)
-            elif (key := (name if isinstance(name, str) else "", parameter.get("in"))) not in seen:
+            held = item if isinstance(item, dict) else {}
+            if "$ref" in held:
+                held, _ = s.follow(item, at(pointer, "parameters", index))
+                if not held:
+                    continue  # has a finding
+            name, place, is_body = short_text_of(held, "name"), _place_of(held), held.get("in") == "body"
+            if not is_body and (name is None or place is None):
+                notes.add(rules.PARAMETER, at(pointer, "parameters", index), name or item)
+            elif (key := (name or "", str(held.get("in")))) not in seen:
                 seen.add(key)
-                yield parameter
+                yield _Parameter(name or "", place, held)
 
 
 def _add_parameter(
-    parameter: Object, keepers: dict[str, ParameterPlace], is_old: bool, inputs: Inputs, s: OpenApiSchemas
+    found: _Parameter, keepers: dict[str, ParameterPlace], is_old: bool, inputs: Inputs, s: OpenApiSchemas
 ) -> None:
-    name, place = short_text_of(parameter, "name"), _place_of(parameter)
-    if name is None or place is None or (place == "header" and name.lower() in _OF_REQUEST):
+    name, place, parameter = found
+    if place is None or (place == "header" and name.lower() in _OF_REQUEST):
         return
     if place == "header" and name.lower() == "idempotency-key":
         inputs.idempotency_key = True
     schema = _read_parameter_schema(parameter, s)
     required = flag_of(parameter, "required") is True
-    added = inputs.add(name, schema, place, required=required, renamed=keepers.get(name, place) != place)
+    added = inputs.add(name, schema, place, required=required, renamed=keepers[name] != place)
     styles: dict[str, Any] = {key: parameter[key] for key in _STYLES if isinstance(parameter.get(key), str | bool)}
     if is_old and parameter.get("type") == "array":
         styles.setdefault("collectionFormat", "csv")  # OpenAPI 2.0: the default

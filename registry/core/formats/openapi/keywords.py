@@ -86,7 +86,9 @@ def _leave_out(schema: dict[str, Any], mark: Mark, known: Known) -> dict[str, An
     names = _marked(schema, mark)
     result: dict[str, Any] = {}
     for key, value in schema.items():
-        if key in _OF_MEMBERS and isinstance(value, dict):
+        if not isinstance(value, dict | list):
+            result[key] = value
+        elif key in _OF_MEMBERS and isinstance(value, dict):
             left = names if key == "properties" else frozenset()
             kept = {name: leave_out(item, mark, known) for name, item in value.items() if name not in left}
             is_whole = len(kept) == len(value) and all(map(is_, kept.values(), value.values()))

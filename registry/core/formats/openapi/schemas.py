@@ -12,7 +12,7 @@ from urllib.parse import unquote
 from registry.core.format_support.endpoints import parse_short
 from registry.core.format_support.manifest import NAME_CHARS, TEXT_CHARS, Notes, Object, text_of
 from registry.core.formats.openapi import rules
-from registry.core.formats.openapi.keywords import Known, leave_out, to_json_schema, unite_all_of
+from registry.core.formats.openapi.keywords import Known, Mark, leave_out, to_json_schema, unite_all_of
 from registry.core.model.documents import Document, Json
 from registry.core.reading.json_pointer import at
 from registry.core.reading.plain_text import line, plain
@@ -83,6 +83,8 @@ class OpenApiSchemas:
         self._targets: dict[str, _Own] = {}
         self._measures: dict[tuple[str, _Left], tuple[int, int]] = {}
         self._written: dict[tuple[str, _Left | None], dict[str, Any]] = {}
+        marks: tuple[Mark, ...] = ("readOnly", "writeOnly")
+        self._marks = {mark for mark in marks if mark.encode() in document.raw}
         self._left_out: Known = {}
         self._briefs: dict[int, tuple[Object, dict[str, Any]]] = {}
         self._circles = 0
@@ -162,12 +164,16 @@ class OpenApiSchemas:
 
     def sent(self, schema: dict[str, Any]) -> dict[str, Any]:
         """Return a schema of `whole` without the members that only answers have (`readOnly`), at any depth."""
-        result: dict[str, Any] = leave_out(schema, "readOnly", self._left_out)
-        return result
+        return self._without(schema, "readOnly")
 
     def received(self, schema: dict[str, Any]) -> dict[str, Any]:
         """Return a schema of `whole` without the members that only requests have (`writeOnly`), at any depth."""
-        result: dict[str, Any] = leave_out(schema, "writeOnly", self._left_out)
+        return self._without(schema, "writeOnly")
+
+    def _without(self, schema: dict[str, Any], mark: Mark) -> dict[str, Any]:
+        if mark not in self._marks:  # as in most documents: nothing to look for
+            return schema
+        result: dict[str, Any] = leave_out(schema, mark, self._left_out)
         return result
 
     def _get_flat(self, schema: Object, share: int) -> dict[str, Any] | None:
