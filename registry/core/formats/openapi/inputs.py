@@ -288,7 +288,7 @@ def _add_body(held: Json, example: Json, body: Object, is_required: bool, inputs
             inputs.add(name, member, "body", required=name in required)
         for name in required:  # no call is accepted without them, described or not
             if isinstance(name, str) and name not in members:
-                inputs.add(_clean_name(name), {}, "body", required=True)
+                inputs.add(line(name, manifest.NAME_CHARS), {}, "body", required=True)
         return
     name = manifest.unique_name("body", set(inputs.properties))
     description = text_of(body, "description")
