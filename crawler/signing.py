@@ -82,7 +82,7 @@ class SentSignatures:
         return self._fields
 
     def forget(self) -> None:
-        """Sign the next request anew."""
+        """Make the next request sign again."""
         self._renew_at = 0.0
 
     def see(self, status: int) -> None:

@@ -1,7 +1,7 @@
 """Sends one request over verified TLS to a pinned address, and enforces every size cap while the answer arrives.
 
 The only module that uses pyreqwest, and only in part: https on port 443, HTTP/1.1, no redirects, no proxy, no cookies,
-no decompression by the library. It cannot return field values outside ASCII; `read_fields` reads those that matter.
+no decompression by the library. It cannot return field values outside ASCII; `read_fields` reads the important ones.
 Failures are exceptions of pyreqwest or `UnusableAnswer`; `outcomes.py` translates them. Certificates are verified with
 the platform's trust store. `SSL_CERT_FILE` (and `SSL_CERT_DIR`, a list of folders of hashed names) replace it, as with
 OpenSSL; a client reads them when it is built.
@@ -226,7 +226,7 @@ async def ask(
 async def read_fields(
     pin: Pin, url: str, headers: Mapping[str, str], names: Collection[str], seconds: float
 ) -> dict[str, list[str]]:
-    """GET `url` again over a connection of its own, and return the values of the named fields: UTF-8, else with each
+    """GET `url` again over a new connection, and return the values of the named fields: UTF-8, else with each
     octet outside ASCII percent-encoded, as browsers read `Location`. Fields that cannot be read are missing. The
     address is the pinned one, and the certificate is verified."""
     found: dict[str, list[str]] = {}

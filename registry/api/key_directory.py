@@ -1,7 +1,7 @@
 """`/.well-known/http-message-signatures-directory`: the keys with which sites verify the crawler's requests.
 
 Each answer is signed with every key that it lists, for the authority of this registry alone
-(draft-meunier-webbotauth-httpsig-directory). The Host of the request is not used: otherwise anybody could have these
+(draft-meunier-webbotauth-httpsig-directory). The Host of the request is not used: otherwise any client could have these
 keys signed for a host of their own.
 """
 

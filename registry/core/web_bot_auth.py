@@ -106,7 +106,7 @@ def key_in_use(keys: Iterable[SigningKey], now: int, seconds: int = 0) -> Signin
 
 
 def listed(keys: Iterable[SigningKey], now: int) -> list[SigningKey]:
-    """Return the keys of the directory: those that sign, will sign, or have signatures that are still valid."""
+    """Return the keys of the directory: they sign, will sign, or have signatures that are still valid."""
     return sorted((key for key in keys if key.expires is None or key.expires > now), key=lambda key: key.id)
 
 

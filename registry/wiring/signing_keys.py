@@ -79,7 +79,7 @@ class KeyFiles:
         return new_key
 
     def remove(self, key_id: str) -> bool:
-        """Delete a key. Return False if there is none with this id."""
+        """Delete a key. Return False if no key has this id."""
         self._require_folder()
         paths = [path for path, key in self._files() if key.id == key_id]
         for path in paths:
@@ -162,7 +162,7 @@ class KeyRing:
 
 
 def agent_of(settings: Settings) -> str | None:
-    """Return the https address that Signature-Agent names; None if there is none, so that nothing can be signed."""
+    """Return the https address that Signature-Agent names; None without one: then nothing can be signed."""
     if settings.signature_agent is not None:
         return settings.signature_agent.lower()
     found = _HTTPS.match(settings.public_url)

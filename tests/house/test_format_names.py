@@ -31,6 +31,7 @@ ALLOWED = {
     "registry/core/format_support/artifact_types.py": "the table of the types by which catalogues name formats",
     "registry/core/calling/server_records/record.py": "two formats of MCP servers state a status",
     "registry/core/format_support/loose.py": "`x402` is also a word for a pricing model",
+    "registry/core/format_support/loose_card.py": "`x402` is also a member that states prices",
     "registry/core/format_support/mcp_parts.py": "shared by the three formats of MCP: an endpoint points to its card",
     "registry/core/format_support/named_addresses.py": "cards of many formats name protocols and documents of others",
     "registry/core/format_support/oauth.py": "shared by the two formats of OAuth metadata: one points to the other",

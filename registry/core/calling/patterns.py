@@ -1,7 +1,6 @@
 """Make texts that a regular expression describes: the simplest ones, for a check by the pattern itself."""
 
 import re
-import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -18,6 +17,8 @@ _UNICODE: Final = re.compile(r"\\([pP])\{?\^?([A-Za-z])[A-Za-z_=]*\}?")
 _UNICODE_CLASSES: Final = {"L": r"\w", "A": r"\w", "N": r"\d", "X": r"\d", "Z": r"\s", "S": r"\s"}
 """By the first letter: categories of Unicode, and the classes of Java (Alnum, XDigit, Space)."""
 _CLASS_AS_BOUND: Final = re.compile(r"(\\[wWdDsS])-(?=[^\]])")  # `[\w-.]`: ECMAScript reads the hyphen as itself
+_NESTED_SET: Final = re.compile(r"\[[^\]]*?(?<!\\)(?:\[|--|&&|~~|\|\|)")
+"""What Python warns of, because a later one may read it as operations on sets."""
 
 
 def get_making_work(pattern: str) -> int:
@@ -34,12 +35,13 @@ def texts_of_pattern(pattern: str, least: int = 0) -> Iterator[str]:
     if pattern.count("(") > _MOST_GROUPS:  # guard: pattern-groups
         return
     known = _UNICODE.sub(lambda found: r"\w" if found[1] == "P" else _UNICODE_CLASSES.get(found[2], r"\-"), pattern)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of nested sets, which a later Python may read
-        try:
-            tree = _parser.parse(_CLASS_AS_BOUND.sub(r"\1\\-", known))
-        except (re.error, RecursionError, OverflowError):
-            return
+    known = _CLASS_AS_BOUND.sub(r"\1\\-", known)
+    if _NESTED_SET.search(known):
+        return
+    try:
+        tree = _parser.parse(known)
+    except (re.error, RecursionError, OverflowError):
+        return
     before = None
     for more in (*_MORE, *_find_more(tree, least)):
         text = _Maker(more).make(tree)

@@ -1,4 +1,4 @@
-"""Account for the entries of a document: which ones the reader understood, and which ones nobody would have noticed.
+"""Account for the entries of a document: which ones the reader understood, and which ones it dropped in silence.
 
 A format declares where its specification puts entries (`Part`) and which types members have. `survey` finds both in a
 parsed document; after the reader has run, `unread` compares. An entry is accounted for when it, or a place inside it,
@@ -131,7 +131,7 @@ def _walk(
             for one in _walk(item, below, rest, part, wrong):
                 found = True
                 yield one
-            # an entry in another shape than expected, or one that stands elsewhere
+            # an entry in an unexpected shape, or a reference
             is_other = not isinstance(item, dict) or "$ref" in item or pointer in wrong
             if part is not None and not found and is_other and item is not None:
                 yield below, str(key), item

@@ -118,7 +118,7 @@ def with_common_members(service: Service, document: Document, format_slug: str) 
     if names_addresses(value):
         known = {protocol.endpoint for protocol in service.protocols}
         protocols = [one for one in named_protocols(value, document) if one.endpoint not in known]
-        # the base of REST calls is no protocol of its own beside the calls of a format, which settles its own addresses
+        # the base of REST calls is no separate protocol beside the calls of a format, which settles its own addresses
         more = [one for one in protocols if one.id not in ("rest", format_slug)]
         filled["protocols"] = (*service.protocols, *more)
         targets = {pointer.url for pointer in service.pointers}

@@ -99,7 +99,7 @@ class Robots:
             body = head[: max(head.rfind(b"\n"), head.rfind(b"\r")) + 1]
         body = _decoded(body)
         may_be_page = _begins_with_markup(body)
-        if may_be_page and b"agent" not in body.lower():  # most catch-alls: nobody is named
+        if may_be_page and b"agent" not in body.lower():  # most catch-alls name no robot
             return cls(reason="html")
         reading = _Reading(agent)
         for line in _lines(body):

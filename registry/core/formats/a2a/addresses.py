@@ -74,7 +74,7 @@ def camel_name(key: str) -> str:
 
 
 def version_of(card: Object) -> str | None:
-    """Return the protocol version that a card states, also one that is written as a number."""
+    """Return the protocol version that a card states, also if it is a number."""
     value = card.get("protocolVersion")
     if isinstance(value, float):
         return str(value)

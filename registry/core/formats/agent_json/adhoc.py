@@ -236,7 +236,7 @@ def _read_capabilities(
 def _with_more_calls(
     found: list[Capability], offer: Offer, base: str, document: Document, notes: Notes
 ) -> Iterator[Capability]:
-    """Yield the capabilities of an entry; one that lists several addresses has a call to each."""
+    """Yield the capabilities of an entry; an entry with several addresses has a call to each."""
     others = [replace(offer, holder={**offer.holder, "endpoint": url}) for url in _list_addresses(offer.holder)[1:]]
     more = [call for other in others for one in capabilities_of(other, base, document, SLUG, set(), notes)
             for call in one.invocations]  # fmt: skip

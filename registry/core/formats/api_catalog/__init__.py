@@ -1,7 +1,7 @@
 """Read RFC 9727 API catalogues: a linkset (RFC 9264), in JSON or text, that links each API to its descriptions.
 
 Each anchor with a description, except the catalogue itself, becomes a group of the host's service, and a provisional
-capability; so does each `item`, by which a catalogue names its APIs. The merge drops those that a description covers,
+capability; so does each `item`, by which a catalogue names its APIs. The merge drops what a description covers,
 and those of other sites.
 """
 
@@ -158,7 +158,7 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
     only = apis[0] if len(apis) == 1 else None
     described_urls = {call.endpoint for capability in apis for call in capability.invocations}
     named = [api for api in apis_by_url.values() if api.url not in described_urls]
-    own_pointers = [Pointer(api.url, "api", api.pointer) for api in named]  # a host of its own, or nothing to fetch
+    own_pointers = [Pointer(api.url, "api", api.pointer) for api in named]  # a host, or nothing to fetch
     service = Service(
         name=extra.name or (only.name if only else None),
         description=extra.description or (only.description if only else None),

@@ -140,7 +140,7 @@ def _plain_heading(text: str) -> str | None:
 def _read_links(prose: str, document: Document) -> list[tuple[str, str]]:
     """Return the names and https URLs of the Markdown links, each URL once, at most MAX_TEXTS."""
     found: dict[str, str] = {}
-    if "`" in prose:  # a link in code is none, code in the text of a link may stand
+    if "`" in prose:  # a link in code does not count, code in the text of a link may stand
         prose = _CODE.sub(lambda span: "" if "](" in span[2] else span[0], prose)
     named = {" ".join(label.casefold().split()): target for label, target in reversed(_DEFINITION.findall(prose))}
     for name, inline, label in _LINK.findall(prose):

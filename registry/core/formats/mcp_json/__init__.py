@@ -37,7 +37,7 @@ UNSPECIFIED = Rule(
 )  # fmt: skip
 OTHERS_SERVER = Rule(
     "mcp.others_server", INFO, points=0, section=COMPLETENESS, spec="SEP-1649",
-    says="A listed server is on a site of its own; it is not shown as this host's offer.",
+    says="A listed server is on another site; it is not shown as this host's offer.",
     fix="Serve a document on the host of that server; name in this one only the servers that are yours.",
 )  # fmt: skip
 _CLIENT, _SERVERS, _FLAT, _FLAT_TOOLS, _AD_HOC = "client-config", "servers", "flat", "flat-tools", "adhoc"

@@ -67,7 +67,7 @@ class Inputs:
         """Add one property and return its name. The first of a name and place counts: None for another one, and where
         there is no room. A parameter whose name is taken, or that is to be `renamed`, has the place in its name."""
         key = name
-        if renamed or self.places.get(name, place) != place:
+        if renamed or name in self.names or self.places.get(name, place) != place:
             key = manifest.unique_name(f"{name}__{place}", set(self.properties), "_")
         if key in self.properties:
             return None
@@ -83,7 +83,7 @@ class Inputs:
 
 
 @dataclass(frozen=True, slots=True)
-class Described:
+class OperationPlace:
     """An operation and its path item, with the JSON Pointer to each."""
 
     path_item: Object
@@ -93,7 +93,7 @@ class Described:
 
 
 def inputs_of(
-    root: Object, described: Described, url: str, variables: Object, s: OpenApiSchemas, notes: manifest.Notes
+    root: Object, described: OperationPlace, url: str, variables: Object, s: OpenApiSchemas, notes: manifest.Notes
 ) -> Inputs:
     """Return the inputs of the operation. `url`: its address; `variables`: of its server."""
     inputs = Inputs()
@@ -167,7 +167,7 @@ def schema_of(content: Object) -> Json:
     return content.get("schema")
 
 
-def _read_parameters(described: Described, s: OpenApiSchemas, notes: manifest.Notes) -> Iterator[_Parameter]:
+def _read_parameters(described: OperationPlace, s: OpenApiSchemas, notes: manifest.Notes) -> Iterator[_Parameter]:
     """Yield the parameters of the operation, then its path's parameters that it does not replace."""
     seen: set[tuple[str, str]] = set()
     count = 0
@@ -311,7 +311,7 @@ def _make_outline(schema: Object, s: OpenApiSchemas) -> dict[str, Any]:
     }
     names: Sequence[str] = list(members)[:MAX_PARAMS]
     if names and not s.affordable(sum(len(name) + 30 for name in names)):
-        # without what it needs, no call is accepted; a few members are shown whatever is left
+        # without what it needs, no call is accepted; a few members are shown even without budget
         needed = [name for name in list_of(schema, "required") if isinstance(name, str) and name in members]
         needed = [name for name in needed[:_OUTLINE_MEMBERS] if len(name) <= manifest.NAME_CHARS]
         return object_schema([(name, s.brief(map_of(members, name), map_of(members, name))) for name in needed], needed)

@@ -12,7 +12,7 @@ from registry.core.format_support.loose import payment_of, price_of, pricing_of
 from registry.core.format_support.manifest import ID_CHARS, Object, flag_of, list_of, map_of, short_text_of, text_of
 from registry.core.format_support.security import operation_auth
 from registry.core.formats.openapi import rules
-from registry.core.formats.openapi.inputs import Described, chosen_content, inputs_of, read_example, schema_of
+from registry.core.formats.openapi.inputs import OperationPlace, chosen_content, inputs_of, read_example, schema_of
 from registry.core.formats.openapi.keywords import without_values
 from registry.core.formats.openapi.schemas import OpenApiSchemas
 from registry.core.formats.openapi.servers import Bases
@@ -45,7 +45,7 @@ _READ: Final = frozenset({
 
 
 @dataclass(frozen=True, slots=True)
-class _Listed(Described):
+class _PathOperation(OperationPlace):
     """An operation and how it is called: `path` begins with a slash; `method` is as it is sent. `place`: its path."""
 
     place: str
@@ -123,9 +123,9 @@ def read(
 
 def _listed_operations(
     value: Object, root_url: str | None, s: OpenApiSchemas, notes: manifest.Notes
-) -> Iterator[_Listed]:
+) -> Iterator[_PathOperation]:
     """Yield the operations of all paths, which may refer to another path item. What is no operation, or stands at an
-    address that is none of this API, is counted as not read (`FORMAT.parts`)."""
+    address that is not of this API, is counted as not read (`FORMAT.parts`)."""
     for key, held in map_of(value, "paths").items():
         pointer = at("", "paths", key)
         path = _read_path(key, root_url)
@@ -136,10 +136,10 @@ def _listed_operations(
         item, item_pointer = s.follow(held, pointer)
         for member, method, operation, inner in _methods_of(item, notes, item_pointer):
             own_pointer = pointer if member in held else item_pointer
-            yield _Listed(item, item_pointer, operation, at(own_pointer, *inner), pointer, path, method)
+            yield _PathOperation(item, item_pointer, operation, at(own_pointer, *inner), pointer, path, method)
 
 
-def _size_of(listed: _Listed, known: dict[str, int]) -> int:
+def _size_of(listed: _PathOperation, known: dict[str, int]) -> int:
     """Return about how many characters an operation takes. Read again for each path that refers to its path item, 100
     KB of a document became 160 MB."""
     if listed.pointer not in known:
@@ -179,7 +179,7 @@ def _methods_of(
             yield others, method, operation, (others, method)
 
 
-def _note_incoming(value: Object, operations: Sequence[_Listed], notes: manifest.Notes) -> None:
+def _note_incoming(value: Object, operations: Sequence[_PathOperation], notes: manifest.Notes) -> None:
     """Note the requests that the API sends: they are operations of the document, but not of the API."""
     for name, item in map_of(value, "webhooks").items():
         for key in item if isinstance(item, dict) else ():
@@ -190,7 +190,7 @@ def _note_incoming(value: Object, operations: Sequence[_Listed], notes: manifest
             notes.add(rules.INCOMING, at(listed.pointer, "callbacks"), next(iter(callbacks)))
 
 
-def _read_description(listed: _Listed, s: OpenApiSchemas) -> str | None:
+def _read_description(listed: _PathOperation, s: OpenApiSchemas) -> str | None:
     """Return what the operation says about itself, then what its path says for all its operations."""
     own = manifest.first_text(listed.operation, "description", "summary")
     shared = dict.fromkeys(text for key in ("summary", "description") if (text := text_of(listed.path_item, key)))

@@ -1,7 +1,7 @@
 """Find the address at which an operation is called (OpenAPI 3.1 sections 4.8.5, 4.8.6; OpenAPI 2.0 `host`).
 
-The order is that of the specification: variables are replaced by their defaults, then the parts are joined, then the
-whole address is judged. So no default and no missing delimiter can lead to another host than the one that is named.
+The order is the one of the specification: variables are replaced by their defaults, then the parts are joined, then the
+whole address is judged. So no default and no missing delimiter can lead to another host than the named one.
 """
 
 import re

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from registry.core.format_support import common_rules, manifest
+from registry.core.format_support.account import Part
 from registry.core.format_support.endpoints import endpoint, page
 from registry.core.format_support.format import Format, Role
 from registry.core.format_support.manifest import ID_CHARS, Notes, Object, flag_of, list_of, map_of, text_of
@@ -160,6 +161,7 @@ FORMAT: Final = Format(
     spec="WebMCP declarative API, draft",
     paths=(),
     role=Role.SERVICE,
+    parts=(Part("/forms/[]", "form"), Part("/forms/[]/controls/[]", "control", is_offered=False)),
     read=read,
     rules=rules_in(rules),
     from_page=tool_forms,

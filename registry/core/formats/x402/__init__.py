@@ -290,7 +290,8 @@ def _read_payments(value: Object) -> Iterator[Payment]:
     networks = listed or (
         (network,) if network else tuple(name for key in by_network if (name := line(key, manifest.NAME_CHARS)))
     )
-    for name in networks[: manifest.MAX_TEXTS] or ((None,) if payee else ()):
+    names: tuple[str | None, ...] = networks[: manifest.MAX_TEXTS] or ((None,) if payee else ())
+    for name in names:
         pay_to = short_text_of(by_network, name) if name else None
         if pay_to or payee:
             yield Payment(currency=asset, network=name, pay_to=pay_to or payee)
