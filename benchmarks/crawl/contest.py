@@ -18,6 +18,7 @@ from benchmarks.crawl.namespace import Missing
 
 CONTESTANTS: dict[str, str] = {
     "waypost": "benchmarks.crawl.contestants.waypost",
+    "waypost-signed": "benchmarks.crawl.contestants.waypost",
     "transport": "benchmarks.crawl.contestants.transport",
     "engine": "benchmarks.crawl.contestants.engine",
     "aiohttp": "benchmarks.crawl.contestants.plain_aiohttp",
@@ -30,7 +31,7 @@ CONTESTANTS: dict[str, str] = {
 
 GO_SOURCE = Path(__file__).parent / "contestants" / "go" / "main.go"
 
-EXTRA: Mapping[str, Mapping[str, Any]] = {"aiohttp-uvloop": {"uvloop": True}}
+EXTRA: Mapping[str, Mapping[str, Any]] = {"aiohttp-uvloop": {"uvloop": True}, "waypost-signed": {"signed": True}}
 
 
 @dataclass
@@ -88,7 +89,7 @@ class Arena:
             full_task = Task(**{**vars(task), "extra": extra, "core": self.core})
             requests_before = self.farm.requests()
             result = self._run_program(contestant, full_task.write(Path(folder) / "task.json"))
-            if contestant == "waypost":
+            if contestant.startswith("waypost"):
                 result.notes["seconds_per_host"] = postgres.seconds_per_visit(database)
             return Run(contestant, result, self.farm.requests() - requests_before)
 

@@ -114,6 +114,7 @@ class Plain(Trial):
             Goal("transport, times plain aiohttp", 3.0, _ratio(turns, "transport", "aiohttp")),
             Goal("waypost, times plain aiohttp", 2.0, _ratio(turns, "waypost", "aiohttp")),
             Goal("waypost, times naive Scrapy", 35.0, _ratio(turns, "waypost", "scrapy-naive")),
+            Goal("signed requests, times the speed without", 0.97, _ratio(turns, "waypost-signed", "waypost")),
             Goal(f"waypost, MB of memory at {self.in_flight:,} hosts in flight", 250.0, peak, at_most=True),
         ]
 

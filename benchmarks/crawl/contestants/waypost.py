@@ -2,8 +2,9 @@
 
 The code path of `waypost crawl`: `open_waypost`, seed, then `crawl` until nothing is due. The measurement starts after
 the seeding and after an empty crawl, because a worker imports Scrapy once, not for every two thousand hosts. `extra`:
-`database_url`, `data` (folder), `postgres` (process id of the server, for its CPU). The note `full_rate`: hosts per
-second at full concurrency, without the first and last `in_flight` hosts of the list.
+`database_url`, `data` (folder), `postgres` (process id of the server, for its CPU), `signed` (with a key that signs the
+requests). The note `full_rate`: hosts per second at full concurrency, without the first and last `in_flight` hosts of
+the list.
 """
 
 import time
@@ -19,6 +20,7 @@ from crawler.stats import CrawlCounts
 from registry.core.model.documents import Outcome
 from registry.settings import Settings
 from registry.wiring import open_waypost
+from registry.wiring.signing_keys import KeyFiles
 
 
 def settings_for(task: Task) -> Settings:
@@ -32,7 +34,11 @@ def settings_for(task: Task) -> Settings:
         "hosts_in_flight": task.in_flight,
         "log_level": "ERROR",
     }
-    return Settings(**options)
+    if not task.extra.get("signed"):
+        return Settings(**options)
+    settings = Settings(**options, public_url="https://registry.example")
+    KeyFiles(settings).add(int(time.time()))
+    return settings
 
 
 async def contest_on_loop(task: Task) -> Result:
