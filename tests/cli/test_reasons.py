@@ -23,9 +23,9 @@ from tests.support.sites import Exchange, Reply, Site, moved
 
 pytestmark = pytest.mark.slow  # a crawl and a database
 
-BIKES, MAPS, BROKEN, TEXTS, CLOSED, SHUT, EMPTY, ALIAS = HOSTS = (
+BIKES, MAPS, BROKEN, TEXTS, CLOSED, SHUT, WALLED, EMPTY, ALIAS = HOSTS = (
     "bikes.example", "maps.example", "broken.example", "texts.example", "closed.example", "shut.example",
-    "empty.example", "alias.example",
+    "walled.example", "empty.example", "alias.example",
 )  # fmt: skip
 
 
@@ -39,6 +39,7 @@ def sites() -> dict[str, Site]:
         TEXTS: {"/llms.txt": Reply("# Texts\n\n> About texts.\n\n- [a](/a.md): a\n", type="text/plain")},
         CLOSED: {"/robots.txt": Reply("User-agent: WaypostBot\nDisallow: /\n", type="text/plain")},
         SHUT: Reply("no", 403, "text/plain"),
+        WALLED: Reply("no", 403, "text/html", (("CF-Mitigated", "challenge"),)),
         EMPTY: {},
         ALIAS: _to_www,
         f"www.{ALIAS}": {},
@@ -67,6 +68,7 @@ async def test_check_inspect_and_the_api_give_the_same_reasons(
     assert by_check.pop(ALIAS)[0] == by_api.pop(ALIAS)[0] == f"www.{ALIAS} answers for this host."
     assert by_check == by_api
     assert by_api[BIKES] == [] and by_api[CLOSED] == ["The site opted out."]
+    assert [reason for reason in by_api[WALLED] if "(Cloudflare)" in reason and "docs/politeness.md" in reason]
     assert [host for host in (MAPS, BROKEN, TEXTS, SHUT, EMPTY) if not by_api[host]] == []
     for host, (reasons, text) in inspected.items():
         assert [reason for reason in reasons if f"reason: {visible(reason)}" not in text] == [], host
