@@ -110,6 +110,7 @@ def _summary_of(service: Service) -> str | None:
 _USABLE: Final = frozenset({"instructions", "navigation", "pointer"})
 """Kinds of calls that need no address: a text to follow, a page to operate, a value in a catalogue."""
 _PLACEHOLDER: Final = re.compile(r"\{\{|<[A-Za-z][A-Za-z0-9 _-]*>|\bYOUR_[A-Z]")
+_NAME: Final = re.compile(r"(?:/(?:info|serverInfo|agent))?/(?:name|title|display_?[nN]ame|name_for_human)")
 _TO_AUTHOR: Final = re.compile(
     r"(?:describe|enter|insert|explain|write|replace|your|todo|a (?:short|brief))\b", re.IGNORECASE
 )
@@ -140,11 +141,17 @@ def reason_not_to_list(documents: Sequence[HeldDocument], service: Service, host
         are_own = bool(targets) and all(url and same_site(host_of(url) or "", host) for url in targets)
         is_elsewhere = Role.POINTERS in roles and not are_own
         return rules.ONLY_ELSEWHERE if is_elsewhere else rules.NOTHING_CALLABLE if are_own else rules.ONLY_TEXTS
-    if is_template(service, host):
+    if is_template(service, host) or (service.name is None and _has_template_name(documents)):
         return rules.TEMPLATE
     is_empty = not (service.capabilities or service.protocols or service.groups)
     is_refused = any(one.rule in _REFUSALS for document in documents for one in document.assessment.findings)
     return rules.NOTHING_CALLABLE if not is_callable(service) and (is_empty or is_refused) else None
+
+
+def _has_template_name(documents: Sequence[HeldDocument]) -> bool:
+    """Return whether the name in one of the documents was left out as a placeholder."""
+    findings = (one for document in documents for one in document.assessment.findings)
+    return any(one.rule is common_rules.TEMPLATE and _NAME.fullmatch(one.pointer) for one in findings)
 
 
 def is_template(service: Service, host: str) -> bool:

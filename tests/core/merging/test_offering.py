@@ -42,6 +42,11 @@ def reasons(merged: MergeResult) -> list[Rule]:
         (card(url="https://agent.your-domain.com/a2a"), rules.NOTHING_CALLABLE),
         (card(name="io.example.<owner>/<server-name>"), rules.TEMPLATE),
         (held(HOST, "/agent.json", AWP), rules.TEMPLATE),
+        (held(HOST, "/server.json", {
+            "$schema": "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json",
+            "name": "io.example/{{name}}", "description": "Lights lamps.", "version": "1.0.0",
+            "packages": [{"registryType": "npm", "identifier": "lamps", "transport": {"type": "stdio"}}],
+        }), rules.TEMPLATE),
         (held(HOST, "/llms.txt", "# Lamps\n\n> All about lamps.\n", media_type="text/plain"), rules.ONLY_TEXTS),
         (catalogue(entry("far", "application/openapi+json", url="https://other.example.net/api.json")
                    | {"identifier": "urn:air:other.example.net:x:far"}), rules.ONLY_ELSEWHERE),

@@ -291,10 +291,10 @@ def _read_payments(value: Object) -> Iterator[Payment]:
         (network,) if network else tuple(name for key in by_network if (name := line(key, manifest.NAME_CHARS)))
     )
     names: tuple[str | None, ...] = networks[: manifest.MAX_TEXTS] or ((None,) if payee else ())
-    for name in names:
-        pay_to = short_text_of(by_network, name) if name else None
+    for chain in names:
+        pay_to = short_text_of(by_network, chain) if chain else None
         if pay_to or payee:
-            yield Payment(currency=asset, network=name, pay_to=pay_to or payee)
+            yield Payment(currency=asset, network=chain, pay_to=pay_to or payee)
     for key, held in value.items():
         match = _PAYEE_OF.fullmatch(key)
         if match and isinstance(held, str) and match[1].lower() != "bynetwork":
