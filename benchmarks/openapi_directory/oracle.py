@@ -13,6 +13,7 @@ _FORMS: Final = ("application/x-www-form-urlencoded", "multipart/form-data")
 _NOT_PUBLIC: Final = re.compile(
     r"(?i)(.*\.)?(local|localhost|internal|external|lan|test|invalid|example|example\.(com|net|org))|[^.]*|[\d.]+"
 )
+_ANY: Final = "*"
 _BARE_HOST: Final = re.compile(r"(?i)([a-z0-9-]+\.)+[a-z]{2,}(?=[/:]|$)")
 
 
@@ -83,14 +84,18 @@ def _operation(
     document: dict[str, Any], url: str, path: str, item: dict[str, Any], method: str, operation: dict[str, Any]
 ) -> Operation:
     servers = operation.get("servers") or item.get("servers") or document.get("servers") or [{"url": "/"}]
-    addresses = [base.rstrip("/") + path for server in servers for base in _bases(server, url)]
     required: dict[tuple[str, str], bool] = {}
+    unencoded: set[str] = set()
     for holder in (item, operation):
         for held in holder.get("parameters") or ():
             parameter = _resolved(document, held)
             name, place = str(parameter.get("name")), str(parameter.get("in"))
             is_sent = not (place == "header" and name.lower() in _OF_REQUEST) and not _is_object(document, parameter)
             required[name, place] = parameter.get("required") is True and is_sent
+            if place == "path" and (parameter.get("allowReserved") or parameter.get("x-ms-skip-url-encoding")):
+                unencoded.add(name)  # its value may have slashes
+    written = _VARIABLE.sub(lambda match: f"{{{_ANY if match[1] in unencoded else ''}{match[1]}}}", path)
+    addresses = [base.rstrip("/") + written for server in servers for base in _bases(server, url)]
     body = _resolved(document, operation.get("requestBody"))
     content = body.get("content") if isinstance(body.get("content"), dict) else {}
     return Operation(
@@ -149,7 +154,7 @@ def _bases(server: Any, url: str) -> Iterator[str]:
     """Yield the address of a server with the defaults of its variables, and, where that is not public, with variables
     for the caller to fill in. A server without a scheme that begins with a host is that host."""
     held = server if isinstance(server, dict) else {}
-    written, variables = str(held.get("url", "/")).strip(), held.get("variables") or {}
+    written, variables = str(held.get("url") or "/").strip(), held.get("variables") or {}
     defaults = {name: str(variable.get("default", f"{{{name}}}")) for name, variable in variables.items()}
     full = _VARIABLE.sub(lambda match: defaults.get(match[1], match[0]), written)
     full = f"https://{full}" if _BARE_HOST.match(full) else full
@@ -180,7 +185,10 @@ def _has_path(address: str, url: str) -> bool:
 
 def _fits(template: str, text: str) -> bool:
     parts = _VARIABLE.split(template)
-    pattern = "".join("[^/]+" if index % 2 else re.escape(_normal(part)) for index, part in enumerate(parts))
+    pattern = "".join(
+        re.escape(_normal(part)) if index % 2 == 0 else ".+" if part.startswith(_ANY) else "[^/]+"
+        for index, part in enumerate(parts)
+    )
     return re.fullmatch(pattern, _normal(text)) is not None
 
 

@@ -1,6 +1,6 @@
 """Build and split the JSON Pointers (RFC 6901) of findings."""
 
-POINTER_KEY_CHARS = 300  # paths of real descriptions have up to 250
+POINTER_KEY_CHARS = 500  # paths of real descriptions have up to 400
 
 
 def at(pointer: str, *keys: str | int) -> str:
