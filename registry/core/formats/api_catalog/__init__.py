@@ -63,7 +63,8 @@ _API_DOCS: Final = ("documentation", "docs", "documentationUrl", "docs_url", "hu
 
 def dialect(document: Document) -> str | None:
     value = document.members
-    return "" if isinstance(value.get("linkset"), list) else None
+    linkset = value.get("linkset")
+    return "" if isinstance(linkset, list) or (isinstance(linkset, dict) and "anchor" in linkset) else None
 
 
 def at_own_path(document: Document) -> str | None:
@@ -112,7 +113,10 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
     apis_by_url: dict[str, _Api] = {}
     target_by_relation: dict[str, str] = {}
     pointer_by_relation: dict[str, str] = {}
-    for member_pointer, member in manifest.members(list_of(value, "linkset"), "/linkset", rules.RELATION, notes):
+    for member_pointer, _, member in manifest.parts_of(value, "linkset", "/linkset", notes, ("anchor",)):
+        if not isinstance(member, dict):
+            notes.add(rules.RELATION, member_pointer, member)
+            continue
         if not text_of(member, "anchor") and dialect != _TEXT:
             notes.add(rules.ANCHOR, at(member_pointer, "anchor"))
         anchor, descriptions, documentation = link(member.get("anchor"), document.url), [], None
