@@ -49,7 +49,7 @@ def dialect(document: Document) -> str | None:
 
 def at_own_path(document: Document) -> str | None:
     value = document.members
-    return _AD_HOC if isinstance(value.get("skills"), list) else None
+    return _AD_HOC if isinstance(value.get("skills"), list | dict) else None
 
 
 def _is_file(item: Json) -> bool:
@@ -84,7 +84,10 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
 
 def _read_skills(value: Object, document: Document, notes: Notes) -> Iterator[Capability]:
     seen: set[str] = set()
-    for pointer, item in manifest.members(list_of(value, "skills"), "/skills", rules.REQUIRED, notes):
+    for pointer, key, held in manifest.parts_of(value, "skills", "/skills", notes):
+        item: Object = (
+            {"name": key, **held} if isinstance(held, dict) and key else held if isinstance(held, dict) else {}
+        )
         name, description = text_of(item, "name", ID_CHARS), text_of(item, "description")
         if name is None or description is None:
             notes.add(rules.REQUIRED, pointer, name or "")

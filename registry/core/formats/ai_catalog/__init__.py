@@ -60,6 +60,8 @@ _SKILL = re.compile(
 def dialect(document: Document) -> str | None:
     value = document.members
     entries = value.get("entries")
+    if isinstance(entries, dict) and "specVersion" in value:
+        entries = list(entries.values())
     if not isinstance(entries, list):
         return None
     if "specVersion" not in value and not any(_is_entry(item) for item in entries):
@@ -122,7 +124,9 @@ _POINTERS: Final = {
 
 def _read_entries(value: Object, document: Document, notes: Notes) -> Iterator[tuple[Capability, Pointer | None]]:
     seen: set[tuple[str, str | None]] = set()
-    for pointer, item in manifest.members(list_of(value, "entries"), "/entries", rules.ENTRY, notes):
+    for pointer, key, held in manifest.parts_of(value, "entries", "/entries", notes, ("identifier",)):
+        item: Object = {"identifier": key, **held} if isinstance(held, dict) and key else {}
+        item = item or (held if isinstance(held, dict) else {})
         identifier = text_of(item, "identifier", manifest.ID_CHARS)
         kind = short_text_of(item, "type") or short_text_of(item, "mediaType")
         inline_key = "data" if "data" in item else "inline"
