@@ -8,8 +8,6 @@ import re
 from itertools import chain, islice
 from typing import Any, Final
 
-from lxml import etree
-
 from registry.core.format_support.manifest import TEXT_CHARS
 from registry.core.format_support.params import MAX_ENUM
 from registry.core.model.documents import Json
@@ -35,6 +33,8 @@ def tool_forms(body: bytes, url: str) -> dict[str, Json] | None:
     """Return the forms of the page served at `url` that have a tool's name; None for a page without any."""
     if b"toolname" not in body and b"toolName" not in body:  # of nearly all pages nothing more is read
         return None
+    from lxml import etree  # here, because commands that read no page should not wait for it
+
     page = body.decode("utf-8", "replace").replace("\0", "\ufffd")
     parser = etree.HTMLParser(encoding="utf-8", no_network=True, remove_comments=True, remove_pis=True)
     try:
