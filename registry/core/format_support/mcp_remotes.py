@@ -45,6 +45,7 @@ TOP_KEYS: Final = (
 """Members of a document that may hold the server's address, the most specific first: a bare `url` is often the
 site's."""
 _HOST_AND_PATH = re.compile(r"[a-z0-9-]+(?:\.[a-z0-9-]+)+(?::\d+)?/\S*$", re.IGNORECASE)  # without a scheme
+_OF_SERVER: Final = ("server", "runtime", "remote", "hosted", "deployment")  # addresses only with a transport
 _TRANSPORT_NAME = re.compile(r"(?:mcp|sse|stream|http|json-?rpc|remote|websocket|ws)", re.IGNORECASE)
 _EXPRESSED: Final = frozenset({
     "type", "transport_type", "url", "headers", "variables", "supportedProtocolVersions", "protocolVersions",
@@ -157,8 +158,8 @@ def described_remotes(value: Object, document: Document, notes: Notes) -> list[R
     places: list[tuple[str, Object, str]] = [("", value, key)] if key is not None else []
     places += [
         place
-        for name in ("transport", "transports", "endpoints", "endpoint", "mcp", "server", "connection")
-        for place in _read_places(value.get(name), at("", name), only_mcp=name in ("endpoints", "server"))
+        for name in ("transport", "transports", "endpoints", "endpoint", "mcp", "connection", *_OF_SERVER)
+        for place in _read_places(value.get(name), at("", name), only_mcp=name in ("endpoints", *_OF_SERVER))
     ]
     for pointer, item, key in places[:MAX_REMOTES]:
         remote = remote_of(item, key, pointer, document, notes)
