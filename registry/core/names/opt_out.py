@@ -4,6 +4,8 @@ A file or a TXT record opts a site out, because only its owner can publish them.
 visit they would cost each site an HTTP request and a DNS query. The text after the first word is ignored.
 """
 
+import codecs
+import re
 from collections.abc import Collection, Iterable
 from typing import Final
 
@@ -11,6 +13,7 @@ FILE_PATH: Final = "/.well-known/waypost-optout.txt"
 TXT_LABEL: Final = "_waypost"
 WORD: Final = "opt-out"
 _HEAD = 200  # bytes of a file or record that are read
+_COMMENTS: Final = re.compile(rb"\A(?:\s*<!--[^<>]{0,500}-->)+")  # a cache may write one before the file
 
 
 def is_covered(host: str, opted_out: Collection[str]) -> bool:
@@ -33,7 +36,9 @@ def names_above(host: str, domain: str) -> tuple[str, ...]:
 
 def file_opts_out(body: bytes) -> bool:
     """Return whether the body of a well-known file (served with 200) opts out."""
-    return _first_word(body.removeprefix(b"\xef\xbb\xbf")) == WORD
+    if body.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        body = body.decode("utf-16", "replace").encode("utf-8", "replace")
+    return _first_word(_COMMENTS.sub(b"", body.removeprefix(codecs.BOM_UTF8))) == WORD
 
 
 def record_opts_out(texts: Iterable[bytes]) -> bool:
@@ -43,4 +48,4 @@ def record_opts_out(texts: Iterable[bytes]) -> bool:
 
 def _first_word(text: bytes) -> str:
     words = text[:_HEAD].decode("ascii", "replace").split(maxsplit=1)
-    return words[0].rstrip(".;,").lower() if words else ""
+    return words[0].strip("\"'.;,").lower() if words else ""
