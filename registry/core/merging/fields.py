@@ -148,6 +148,8 @@ def _protocols(parts: Parts, provenance: dict[str, Origin]) -> tuple[Protocol, .
     indexes_by_address: dict[tuple[str, str | None], list[int]] = defaultdict(list)
     for origin, service in parts:
         for protocol in dict.fromkeys(service.protocols):
+            if _is_card_of(protocol, protocols):
+                continue
             indexes = indexes_by_address[protocol.id, protocol.endpoint]
             index = next((i for i in indexes if _agree(protocols[i], protocol)), None)
             if index is not None:
@@ -159,6 +161,12 @@ def _protocols(parts: Parts, provenance: dict[str, Origin]) -> tuple[Protocol, .
                 origins.append(place(origin, service, "protocols"))
     _record_origins("protocols", origins, provenance)
     return tuple(protocols)
+
+
+def _is_card_of(protocol: Protocol, known: Iterable[Protocol]) -> bool:
+    """Return whether a protocol names only a card that one of `known` was read from."""
+    pairs = ((one.id, one.card_url) for one in known if one.endpoint)
+    return protocol.endpoint is None and protocol.card_url is not None and (protocol.id, protocol.card_url) in pairs
 
 
 def _agree(first: Protocol, second: Protocol) -> bool:

@@ -130,6 +130,18 @@ def test_documents_that_name_one_address_complete_each_other() -> None:
     assert (mcp.endpoint, mcp.transport) == (f"https://{HOST}/mcp", "streamable-http")
 
 
+def test_a_card_that_another_document_names_is_one_protocol() -> None:
+    registration = {
+        "type": "https://eips.ethereum.org/EIPS/eip-8004#registration-v1", "name": "Orchard", "description": "Fruit",
+        "services": [{"name": "A2A", "endpoint": f"https://{HOST}/.well-known/agent-card.json", "version": "0.3.0"}],
+    }  # fmt: skip
+    named = held(HOST, "/.well-known/agent-registration.json", registration)
+    (alone,) = service_of(HOST, named).protocols
+    assert (alone.endpoint, alone.card_url) == (None, f"https://{HOST}/.well-known/agent-card.json")
+    protocols = service_of(HOST, named, held(HOST, "/.well-known/agent-card.json", CARD)).protocols
+    assert [protocol.endpoint is not None for protocol in protocols if protocol.id == "a2a"] == [True]
+
+
 def test_groups_of_a_catalogue_are_kept() -> None:
     links = {"service-desc": [{"href": f"https://{HOST}/openapi.json", "title": "Fruit API"}]}
     linkset = {"linkset": [{"anchor": f"https://{HOST}/v1", **links}]}
