@@ -188,6 +188,22 @@ def test_host_and_base_path_are_joined_with_the_delimiters_that_they_lack(
     assert findings.get("openapi.server") == pointer
 
 
+def test_a_host_that_the_api_calls_by_https_is_called_so_everywhere() -> None:
+    paths = {
+        "/a": {
+            "get": {"servers": [{"url": "http://algae.org/beds"}]},
+            "put": {"servers": [{"url": "http://other.org"}]},
+        }
+    }
+    description = {
+        "openapi": "3.1.0",
+        "info": {"title": "Kelp", "version": "1"},
+        "servers": [{"url": "https://algae.org"}],
+    }
+    capabilities, _ = read({**description, "paths": paths})
+    assert [one.invocations[0].endpoint for one in capabilities] == ["https://algae.org/beds/a", None]
+
+
 def test_a_host_that_azure_leaves_to_the_caller_stays_a_variable() -> None:
     described = [{"name": "endpoint", "in": "path", "type": "string", "description": "Your resource."}]
     capability, findings = old(

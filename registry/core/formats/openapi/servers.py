@@ -5,7 +5,7 @@ whole address is judged. So no default and no missing delimiter can lead to anot
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Final, NamedTuple
@@ -61,7 +61,10 @@ class Bases:
         self._base_url = (link(own, document.url) if own else None) or document.url
         self._is_old = "swagger" in value
         self._root_schemes = _schemes_of(value)
+        self._secure_hosts = {host_of(document.url) or ""}
         self.root = self._old_base(self._root_schemes) if self._is_old else self._listed(value, "") or self._plain("/")
+        if self.root.address is not None:
+            self._secure_hosts.add(_split(self.root.address.url)[1])
 
     def of(self, path_item: Object, operation: Object, item_pointer: str, pointer: str) -> BaseAddress:
         """Return the address of an operation: its own, else that of its path, else `root`."""
@@ -79,7 +82,7 @@ class Bases:
         if not named:
             self._notes.add(rules.SERVER, at(pointer, "servers"), holder["servers"])
             return None
-        found = [_settled(server, self._document) for _, server in named]
+        found = [_settled(server, self._document, self._secure_hosts) for _, server in named]
         found += [_opened(server) for _, server in named]
         is_callable = partial(callable_url, base=self._base_url, trusted_url=self._document.url)
         index = next((index for index, server in enumerate(found) if is_callable(server.url)), 0)
@@ -140,14 +143,14 @@ def _named_servers(holder: Object, pointer: str) -> Iterator[tuple[str, Object]]
             yield at(pointer, index, "url") if isinstance(held, list) else at(pointer, "url"), server
 
 
-def _settled(server: Object, document: Document) -> _Server:
-    """Return the address of a server with the defaults of its variables. The host that served the document over https
-    is called by https, too: behind a proxy, generators write http."""
+def _settled(server: Object, document: Document, secure_hosts: Collection[str]) -> _Server:
+    """Return the address of a server with the defaults of its variables. A host that serves the document, or the API as
+    a whole, over https is called by https: behind a proxy, generators write http."""
     written, variables = _with_scheme(server), map_of(server, "variables")
     url = with_defaults(written, variables)
     repaired = f"https://{url}" if lacks_scheme(url, document.url) else url
     scheme, host, rest = _split(repaired)
-    repaired = f"https://{host}{rest}" if scheme == "http" and host == host_of(document.url) else repaired
+    repaired = f"https://{host}{rest}" if scheme == "http" and host.lower() in secure_hosts else repaired
     return _Server(repaired, repaired != url or "{" in url, variables)  # each variable shall have a default
 
 
