@@ -43,8 +43,8 @@ SortBy = Literal["relevance", "score", "freshness"]
 
 @dataclass(frozen=True, slots=True)
 class ListedCapability:
-    """`side_effects` None: no document says. `semantic_types` are `namespace:type` (ATP 3.5.2). `keywords`: example
-    requests and tags; search reads them with the description."""
+    """`side_effects` None: no document says. `semantic_types` are `namespace:type` (ATP 3.5.2). `keywords`: title
+    or summary, example requests and tags; search reads them with the description."""
 
     name: str
     description: str = ""
