@@ -1,6 +1,6 @@
 """Decide when a visit ends (docs/crawler.md, "Budgets", "Stop rules"), and which paths it leaves for later visits.
 
-A name that does not resolve, a failed connection, a bad certificate and a bot check end a visit at once; timeouts, 429
+A name that does not resolve, a failed connection and a bad certificate end a visit at once; timeouts, 429, bot checks
 and pages of firewalls end it after a few in a row. A host that asks for long pauses gets several short visits. A first
 bulk visit requests only stages S1 to S3, so a host without documents costs twenty requests. The further paths
 (`probes.FURTHER`; for sub-hosts also the paths missing from their short list) are all requested if a user asked for the
@@ -87,12 +87,12 @@ class StopPolicy:
         concerns_request = outcome is Outcome.UNREACHABLE and reason.startswith(_OF_ONE_REQUEST)
         self._timeouts = self._timeouts + 1 if concerns_request else 0
         self._rate_limited = self._rate_limited + 1 if outcome is Outcome.RATE_LIMITED else 0
-        is_blocked = reason.startswith(Refusal.BLOCK) and outcome is Outcome.REFUSED_BY_FIREWALL
+        # one may be of this path alone: many sites exempt their documents from the check of their front page
+        is_blocked = outcome is Outcome.REFUSED_BY_FIREWALL and not reason.startswith(Refusal.EDGE)
         self._blocked = self._blocked + 1 if is_blocked else 0
         too_often = self._timeouts >= MAX_TIMEOUTS or self._rate_limited >= MAX_RATE_LIMITED  # guard: failing-host
-        too_often = too_often or self._blocked >= MAX_BLOCKED  # guard: firewall-blocks
-        is_check = reason.startswith(Refusal.CHALLENGE) and outcome is Outcome.REFUSED_BY_FIREWALL
-        is_final = outcome in (Outcome.UNREACHABLE, Outcome.TLS_ERROR) or is_check  # guard: bot-check
+        too_often = too_often or self._blocked >= MAX_BLOCKED  # guard: bot-check
+        is_final = outcome in (Outcome.UNREACHABLE, Outcome.TLS_ERROR)
         if outcome in (Outcome.REFUSED_ADDRESS, Outcome.SKIPPED):  # of one redirect: the host itself was reached
             is_final = not reason.startswith("redirect")
         if too_often or (is_final and not concerns_request):

@@ -105,11 +105,12 @@ class VisitResults:
         last_dropped = self.answers[-1].fetched.dropped if self.answers else None  # most "not found" pages are the same
         result = _reduce(probe, fetched, self._judge(probe, fetched), last_dropped)
         self.answers.append(result)
-        if probe.purpose is Purpose.CONTROL:
+        is_own = result.assessment.outcome is not Outcome.REFUSED_BY_FIREWALL
+        if probe.purpose is Purpose.CONTROL and is_own:  # guard: firewall-control
             self._controls = replace(self._controls, samples=(*self._controls.samples, sample(fetched)))
         elif probe.purpose is Purpose.HOME and fetched.failure is None:
-            lets_in = fetched.status not in REFUSALS
-            self._controls = Controls(self._controls.samples, fetched.status in READ, lets_in)
+            home_ok, lets_in = is_own and fetched.status in READ, is_own and fetched.status not in REFUSALS
+            self._controls = Controls(self._controls.samples, home_ok, lets_in)
             self.home_topics = probes.words_in(fetched.body, is_home=True)
         if fetched.status in (429, 503) and (seconds := retry_after(fetched)) is not None:
             self.retry_after = max(seconds, self.retry_after or 0)

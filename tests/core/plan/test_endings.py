@@ -89,11 +89,24 @@ def test_robots_may_forbid_some_paths_only() -> None:
     assert verdict(done, "/.well-known/woa.json")[0] is Outcome.DISALLOWED
 
 
-def test_a_challenge_ends_the_host() -> None:
-    challenge = page("<html><script>window._cf_chl_opt={}</script>", "text/html", 403)
-    web = Web({HOST: {"/": challenge, "/agent.json": page(AWP)}})
+CHALLENGE = page("<html><script>window._cf_chl_opt={}</script>", "text/html", 403)
+
+
+def test_two_challenges_in_a_row_end_the_visit() -> None:
+    web = Web({HOST: lambda path: page("", "text/plain", 404) if "robots" in path else CHALLENGE})
     done = visit(web)
-    assert (done.outcome, done.reason, len(web.asked)) == (Outcome.REFUSED_BY_FIREWALL, "challenge:cloudflare", 2)
+    assert (done.outcome, done.reason, len(web.asked)) == (Outcome.REFUSED_BY_FIREWALL, "challenge:cloudflare", 3)
+
+
+def test_a_challenge_in_place_of_a_random_name_is_no_soft_404() -> None:
+    challenge = page("<html><script>window._cf_chl_opt={}</script>", "text/html")  # with status 200
+    answers = {"/robots.txt": page("", "text/plain", 404), "/": page("<p>hi", "text/html")}
+    done = visit(Web({HOST: lambda path: answers.get(path, challenge)}))
+    assert (done.outcome, done.reason) == (Outcome.REFUSED_BY_FIREWALL, "challenge:cloudflare")
+
+
+def test_documents_that_a_site_exempts_from_its_challenge_are_found() -> None:
+    assert visit(Web({HOST: {"/": CHALLENGE, "/agent.json": page(AWP)}})).outcome is Outcome.FOUND
 
 
 BLOCKED = page("<html><h1>Access Denied</h1>Reference&#32;&#35;18.2f", "text/html", 403)

@@ -124,15 +124,18 @@ GUARDS: Final = (
     ),
     Guard(
         "bot-check",
-        "bot checks end a visit",
-        Edit(r" or is_check"),
-        (f"{_PLAN}test_endings.py::test_a_challenge_ends_the_host",),
+        "bot checks and refusals of firewalls end a visit",
+        Edit(r" or self\._blocked >= MAX_BLOCKED"),
+        (
+            f"{_PLAN}test_endings.py::test_two_challenges_in_a_row_end_the_visit",
+            f"{_PLAN}test_endings.py::test_two_refusals_of_a_firewall_in_a_row_end_the_visit",
+        ),
     ),
     Guard(
-        "firewall-blocks",
-        "refusals of a firewall end a visit",
-        Edit(r" or self\._blocked >= MAX_BLOCKED"),
-        (f"{_PLAN}test_endings.py::test_two_refusals_of_a_firewall_in_a_row_end_the_visit",),
+        "firewall-control",
+        "a bot check is no control",
+        Edit(" and is_own"),
+        (f"{_PLAN}test_endings.py::test_a_challenge_in_place_of_a_random_name_is_no_soft_404",),
     ),
     Guard(
         "firewall-unknown",
