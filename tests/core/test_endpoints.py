@@ -123,6 +123,7 @@ def test_placeholders_are_named(target: str) -> None:
         ("https://your-team.tracker.net/api", "https://your-team.tracker.net/api"),  # a tenant of an existing site
         ("https://yourmechanic.com/api", "https://yourmechanic.com/api"),
         ("https://other.com/mcp?key=YOUR_API_KEY", "https://other.com/mcp?key=YOUR_API_KEY"),
+        ("https://other.com/your_account/keys", "https://other.com/your_account/keys"),
     ],
 )
 def test_names_and_keys_of_the_caller_are_no_placeholders(target: str, url: str) -> None:

@@ -227,8 +227,9 @@ def native(slug: str, holder: Json, read: Collection[str]) -> dict[str, dict[str
 
 # --- unrendered templates -------------------------------------------------------------------------------------------
 
-_PLACEHOLDER = re.compile(r"\{\{|(?<![A-Za-z0-9])YOUR_[A-Z][A-Z_]+\b|[<\[]\s*your\b[^<>\[\]]*[>\]]", re.IGNORECASE)
-_CREDENTIAL = re.compile(r"[<\[]?\bYOUR[A-Z_ -]*(?:KEY|TOKEN|SECRET|PASSWORD)\b[>\]]?", re.IGNORECASE)
+_PLACEHOLDER = re.compile(r"\{\{|(?<![A-Za-z0-9])YOUR_[A-Z][A-Z_]+\b|[<\[]\s*(?i:your)\b[^<>\[\]]*[>\]]")
+_URL_CHARS = 4_096  # twice what is accepted as a URL
+_CREDENTIAL = re.compile(r"[<\[]?\bYOUR[A-Z_ -]{0,40}?(?:KEY|TOKEN|SECRET|PASSWORD)\b[>\]]?", re.IGNORECASE)
 
 
 def has_placeholder(value: Json) -> bool:
@@ -241,7 +242,7 @@ def unrendered_url(value: Json) -> bool:
     pair of braces is a variable for the caller, and so is the place of the caller's credential in a query."""
     if not isinstance(value, str):
         return False
-    path, mark, query = value.partition("?")
+    path, mark, query = value[:_URL_CHARS].partition("?")
     return _PLACEHOLDER.search(path + mark + _CREDENTIAL.sub("", query)) is not None
 
 
