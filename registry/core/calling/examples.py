@@ -22,7 +22,7 @@ TEXT: Final = "example"
 
 _SHOWN_DEPTH: Final = 3  # names in a reason
 
-_FORMATS: Final = {
+_STANDARD: Final = {
     "date-time": "2026-01-31T12:00:00Z", "date": "2026-01-31", "time": "12:00:00Z", "duration": "P1D",
     "email": "name@example.com", "idn-email": "name@example.com", "hostname": "example.com",
     "idn-hostname": "example.com", "ipv4": "192.0.2.1", "ipv6": "2001:db8::1", "uri": "https://example.com/",
@@ -31,9 +31,20 @@ _FORMATS: Final = {
     "uuid": "123e4567-e89b-42d3-a456-426614174000", "json-pointer": "/example", "relative-json-pointer": "0",
     "regex": "^a$", "byte": "ZXhhbXBsZQ==", "base64": "ZXhhbXBsZQ==", "int32": "1", "int64": "1", "decimal": "1.00",
 }  # fmt: skip
+_FORMATS: Final = {
+    **_STANDARD,
+    **dict.fromkeys(("datetime", "dateTime", "iso-datetime", "google-datetime", "timestamp"), _STANDARD["date-time"]),
+    **dict.fromkeys(("guid", "uuid4", "UUID"), _STANDARD["uuid"]),
+    **dict.fromkeys(("uint32", "uint64", "integer", "long"), "1"),
+    **dict.fromkeys(("phone", "phone-number", "e164"), "+15555550100"),
+    "double": "1.5", "float": "1.5", "date-time-rfc1123": "Sat, 31 Jan 2026 12:00:00 GMT", "google-duration": "1s",
+    "URL": _STANDARD["uri"], "ip": _STANDARD["ipv4"], "iso-country-code": "US", "country-code": "US",
+    "http-method": "GET",
+}  # fmt: skip
+"""The formats of JSON Schema and of the registry of OpenAPI, then names that real descriptions have instead."""
 _COMMON: Final = (
     TEXT, "1", "a", "A", "ABC", "en", "en-US", "12:00", "1.0.0", "a:a", "+15555550100", "#aaaaaa",
-    "a" * 32, "a" * 40, "a" * 64, "0x" + "a" * 40, "0x" + "a" * 64, *_FORMATS.values(),
+    "a" * 32, "a" * 40, "a" * 64, "0x" + "a" * 40, "0x" + "a" * 64, *_STANDARD.values(),
     "http://example.com/",
 )  # fmt: skip
 """Texts that are tried where a document gives a pattern and no example."""

@@ -1,6 +1,10 @@
 """Example arguments: the document's own where they are valid, else made, always valid under the schema."""
 
+from collections.abc import Callable
+from datetime import datetime
+from email.utils import parsedate_to_datetime
 from typing import Any
+from uuid import UUID
 
 import jsonschema
 import pytest
@@ -116,6 +120,15 @@ def test_what_cannot_be_filled_is_missing_with_a_reason(schema: Any) -> None:
     assert [part.what for part in found.missing] == ["x"] or "x" in found.values
     assert all(part.why for part in found.missing)
     assert found.missing or schema == {"$ref": "#/properties/x"}
+
+
+@pytest.mark.parametrize(
+    ("name", "as_read"),
+    [("google-datetime", datetime.fromisoformat), ("dateTime", datetime.fromisoformat), ("guid", UUID),
+     ("uint64", int), ("double", float), ("date-time-rfc1123", parsedate_to_datetime)],
+)  # fmt: skip
+def test_formats_by_other_names_are_known(name: str, as_read: Callable[[str], object]) -> None:
+    assert as_read(arguments({"type": "string", "format": name}).values["x"])
 
 
 def test_a_list_of_values_counts_more_than_a_type_that_none_has() -> None:
