@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, TypeVar
 
-from registry.core.calling.effort import get_comparing_work
+from registry.core.calling.effort import get_comparing_work, get_matching_work
 from registry.core.calling.patterns import get_making_work, texts_of_pattern
 from registry.core.calling.schemas import Root, Schema, is_number, is_valid, keywords, matcher
 
@@ -48,6 +48,7 @@ _COMMON: Final = (
     "http://example.com/",
 )  # fmt: skip
 """Texts that are tried where a document gives a pattern and no example."""
+_COMMON_WORK: Final = 200  # of matching a short text; where it is more, only texts made for the pattern are tried
 _COMBINED: Final = ("allOf", "anyOf", "oneOf", "if", "then", "else", "not", "dependentSchemas", "contains")
 _CHECKED: Final = (*_COMBINED, "patternProperties", "propertyNames", "maxProperties", "maxContains", "minContains")
 """Keywords that the made values do not follow by construction: these are checked."""
@@ -220,7 +221,9 @@ class Filler:
         effort = self.root.effort
         matches = matcher(pattern, effort)
         matched = (effort.whole or effort).matched
-        common = (*([matched[pattern]] if pattern in matched else ()), known, *_COMMON)
+        common = (*([matched[pattern]] if pattern in matched else ()), known)
+        if get_matching_work(pattern, TEXT) <= _COMMON_WORK:
+            common += _COMMON
         if matches is not None:
             yield from filter(matches, common)
         effort.spend(get_making_work(pattern))

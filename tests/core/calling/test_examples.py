@@ -56,6 +56,7 @@ def test_the_documents_own_values_come_first(schema: Any, value: Any) -> None:
         {"type": "string", "pattern": r"^QY[0-9a-f]{32}$"},
         {"type": "string", "pattern": r"^quay:([a-z]+)(?:[^:]*):\d{2,4}$", "minLength": 14},
         {"type": "string", "pattern": r"^quay:[a-z]{0,63}:[^/].{0,1023}$", "maxLength": 1600},
+        {"type": "string", "pattern": r"^quay:[^:]{1,63}:[^:]{0,63}:[^:]{0,63}:berth\/b-[0-9a-f]{8,17}$"},
         {"type": "string", "pattern": r"^berth-[a-z]+$", "minLength": 31, "maxLength": 31},
         {"type": "string", "pattern": "^berth-", "minLength": 12},
         {"type": "string", "pattern": r"/^\d{4}[a-z]$/i"},  # as JavaScript writes it in code
