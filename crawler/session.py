@@ -26,7 +26,7 @@ from crawler.transport import READ_AHEAD, ClientPool, RawAnswer, SharedClient, a
 from registry.core.model.documents import FetchResult, Outcome, Probe, Purpose
 from registry.core.names.domains import host_of
 from registry.core.names.opt_out import is_covered
-from registry.core.visiting.pointers import STATUSES, Follow, Stop, redirect
+from registry.core.visiting.pointers import LOCATION_NOT_READ, STATUSES, Follow, Stop, redirect
 from registry.core.visiting.probes import keeps_head
 from registry.core.visiting.robots import PRODUCT
 from registry.settings import Settings
@@ -337,7 +337,7 @@ def _step(
     if "location" in answer.repeated:  # guard: one-location
         return FetchFailure(Outcome.SERVER_ERROR, "redirect_two_locations")
     if "location" in answer.unread:
-        return FetchFailure(Outcome.SERVER_ERROR, "redirect_not_ascii")
+        return FetchFailure(Outcome.SERVER_ERROR, LOCATION_NOT_READ)
     location = answer.headers.get("location")
     decision = redirects(probe, url, location, hops) if redirects else redirect(url, location, hops, probe.purpose)
     return decision if isinstance(decision, Follow) else FetchFailure(decision.outcome, decision.reason)

@@ -179,6 +179,7 @@ class PointerQueue:
 STATUSES: Final = frozenset({301, 302, 303, 307, 308})
 MAX_HOPS: Final = 3
 MAX_HOPS_ROBOTS: Final = 5  # RFC 9309 section 2.3.1.2
+LOCATION_NOT_READ: Final = "redirect_not_ascii"  # reason of a redirect whose `Location` could not be read
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ from typing import Final
 
 from registry.core.model.documents import FetchResult, Outcome
 from registry.core.names.authority import is_own_answer
+from registry.core.visiting.pointers import LOCATION_NOT_READ
 from registry.core.visiting.robots import Robots, is_page
 from registry.core.visiting.visits import RobotsRecord
 
@@ -20,7 +21,9 @@ def keep(fetched: FetchResult, host: str) -> RobotsRecord:
     if fetched.failure is None:
         is_file = fetched.status is not None and 200 <= fetched.status < 300 and not is_page(fetched.body)
         return RobotsRecord(fetched.status, fetched.body if is_file else b"", fetched.at, is_own)
+    is_unread = fetched.failure is Outcome.SKIPPED or fetched.reason == LOCATION_NOT_READ
     leads_nowhere = fetched.failure is Outcome.REDIRECTED_AWAY or fetched.reason.startswith("redirect")
+    leads_nowhere = leads_nowhere and not is_unread  # the file may be there, behind what was not followed
     return RobotsRecord(302 if leads_nowhere else None, b"", fetched.at, is_own)
 
 

@@ -49,6 +49,8 @@ def test_only_bodies_to_be_stored_are_kept() -> None:
         (Broken(Outcome.TLS_ERROR, "certificate_expired"), Outcome.TLS_ERROR, "certificate_expired"),
         (Broken(Outcome.REFUSED_ADDRESS, "Loopback (127.0.0.0/8)"), Outcome.REFUSED_ADDRESS, "Loopback (127.0.0.0/8)"),
         (Broken(Outcome.UNREACHABLE, "request_timeout"), Outcome.DISALLOWED, "robots_request_timeout"),
+        (Broken(Outcome.SERVER_ERROR, "redirect_not_ascii"), Outcome.DISALLOWED, "robots_redirect_not_ascii"),
+        (Broken(Outcome.SKIPPED, "redirect_budget"), Outcome.DISALLOWED, "robots_redirect_budget"),
         (page("", status=503), Outcome.DISALLOWED, "robots_503"),
         (page("", status=429, retry_after="120"), Outcome.RATE_LIMITED, "robots_429"),
         (page("User-agent: WaypostBot\nDisallow: /", "text/plain"), Outcome.DISALLOWED, "opt_out"),
