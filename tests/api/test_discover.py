@@ -12,6 +12,13 @@ from tests.support.api import Api
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
+async def test_punctuation_changes_no_answer(api: Api) -> None:
+    plain = await api.json("/api/discover", q="rent a bicycle")
+    for query in ("rent a bicycle?", "rent a bicycle!", "rent a bicycle…", "“Rent a bicycle”", "rent\u00a0a bicycle。"):
+        other = await api.json("/api/discover", q=query)
+        assert (other["confident"], other["total"], other["data"]) == (True, plain["total"], plain["data"]), query
+
+
 async def test_confidence_and_suggestions_are_returned(api: Api) -> None:
     confident = await api.json("/api/discover", q="rent a bicycle")
     row = confident["data"][0]
