@@ -32,8 +32,8 @@ MAX_INTEGER = 2**53  # beyond it readers disagree about the value (RFC 8259 sect
 _PLACE = re.compile(r" at line (\d+) column (\d+)$")
 _FRONT_MATTER = re.compile(r"---[ \t]*\r?\n.*?\n---[ \t]*\r?\n\s*[{\[]", re.DOTALL)
 _Path: TypeAlias = "tuple[_Path, str] | None"
-_HTML = re.compile(
-    r"(?:<!--(?:-?>|.*?--!?>)|<\?xml[^>]*>|\s)*<(?:!doctype\s+html|html|head|body)\b", re.IGNORECASE | re.DOTALL
+_HTML = re.compile(  # atomic: several ways to read a row of comments would take time exponential in its length
+    r"(?>\s+|<!--(?>-?>|.*?--!?>)|<\?xml[^>]*>)*+<(?:!doctype\s+html|html|head|body)\b", re.IGNORECASE | re.DOTALL
 )
 
 
