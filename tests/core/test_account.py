@@ -202,6 +202,11 @@ def codes(slug: str, dialect: str, value: dict[str, Json], path: str = "/d.json"
             "document.required_type": ["/paths"], "document.partly_read": [""], "document.unread": ["/paths/0"],
         }),
         (
+            "awp", "0.2", {"awp_version": "0.2", "domain": "ferry.example", "intent": "Ferries",
+             "actions": [{"id": "a", "description": 5, "inputs": {}, "outputs": {}, "auth_required": False}]},
+            {"document.wrong_type": ["/actions/0/description"]},
+        ),
+        (
             "mcp-server-card", "v1", {"name": "example.ferry/desk", "description": "Ferries", "version": "1",
              "remotes": [{"type": "streamable-http", "url": {"href": "https://ferry.example/mcp"}}]},
             {"document.wrong_type": ["/remotes/0/url"]},

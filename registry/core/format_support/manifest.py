@@ -47,7 +47,9 @@ class Notes:
 
     def __init__(self, wrong_types: Mapping[str, str] = NO_WRONG_TYPES) -> None:
         self._wrong_types = wrong_types
-        self._wrong_members = {place.rpartition("/")[0]: place for place in wrong_types}
+        self._wrong_members: dict[str, list[str]] = defaultdict(list)
+        for place in wrong_types:
+            self._wrong_members[place.rpartition("/")[0]].append(place)
         self._typed: dict[str, Rule] = {}
         self.places: set[str] = set()  # of all findings, kept or not
         self.losses: set[str] = set()  # of the findings that say why something was left out
@@ -62,7 +64,7 @@ class Notes:
         self.places.add(pointer)
         if rule.is_about_loss:
             self.losses.add(pointer)
-        if self._wrong_types and rule.is_about_absence and (place := self._find_wrong_type(pointer)) is not None:
+        if self._wrong_types and rule.is_about_absence and (place := self._find_wrong_type(pointer, rule)) is not None:
             if rule.severity is Severity.ERROR or place not in self._typed:
                 is_required = rule.severity is Severity.ERROR
                 self._typed[place] = common_rules.REQUIRED_TYPE if is_required else common_rules.WRONG_TYPE
@@ -79,10 +81,13 @@ class Notes:
         """Note that the entry at `pointer` is in the service, where the model keeps no origin (`account.py`)."""
         self.read_places.add(pointer)
 
-    def _find_wrong_type(self, pointer: str) -> str | None:
-        """Return the place of a wrong type that a finding at `pointer` is about: it, or a member of the part there.
-        Findings at the root are about the whole document."""
-        return pointer if pointer in self._wrong_types else self._wrong_members.get(pointer) if pointer else None
+    def _find_wrong_type(self, pointer: str, rule: Rule) -> str | None:
+        """Return the place of a wrong type that a finding at `pointer` is about: it, or a member of the part there that
+        the rule names. Findings at the root are about the whole document."""
+        if pointer in self._wrong_types or not pointer:
+            return pointer or None
+        says, places = rule.says.casefold(), self._wrong_members.get(pointer, ())
+        return next((place for place in places if place.rpartition("/")[2].casefold() in says), None)
 
     def add_wrong_types(self, entries: Collection[str]) -> None:
         """Add a finding for each place of a wrong type without one. An entry of a wrong type counts only where a rule

@@ -16,6 +16,6 @@ MEMBER = Rule(
 )
 PART = Rule(
     "agents_json.part", ERROR, points=4, section=CONFORMANCE, spec="agents.json 0.1.0, sources, flows",
-    says="A source, flow or parameter lacks a required member; it was left out.",
+    says="A flow lacks its id or actions, a source its id or path, or a parameter its name; it was left out.",
     fix="Give sources id and path, flows id and actions, parameters a name.",
 )
