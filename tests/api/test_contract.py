@@ -388,6 +388,8 @@ async def test_a_capability_without_a_detail_is_a_404_with_a_reason(api: Api) ->
     assert response.json()["reason"] == "detail_missing_at_site"
     answer = response.json()["detail_answer"]
     assert (answer["outcome"], answer["status"]) == ("absent", 404) and answer["seen_at"]
+    page = (await api.get(f"/s/{PIGEON}/c/price_parcel", headers={"accept": "text/html"})).text
+    assert "The last answer had status 404 and came" in page and "not been read" not in page
     assert response.json()["detail_url"] == f"{PIGEON_BASE}/caps/price_parcel"
     for unknown in (f"/api/services/{PIGEON}/capabilities/fly", "/api/services/unknown.example/capabilities/fly"):
         assert (await api.get(unknown)).json()["type"] == "/api/problems/unknown-capability"
