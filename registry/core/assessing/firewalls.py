@@ -135,6 +135,8 @@ def explain(reason: str) -> str:
 
 
 def _by_fields(headers: Mapping[str, str], table: Mapping[str, tuple[tuple[str, Firewall], ...]]) -> Firewall | None:
+    if table.keys().isdisjoint(headers.keys()):  # of nearly all answers
+        return None
     for name, rows in table.items():
         if (value := headers.get(name)) is not None:
             for prefix, firewall in rows:
