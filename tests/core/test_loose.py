@@ -239,6 +239,7 @@ SERVICES = {
     fixture.slug: fixture
     for fixture in FOUND
     if fixture.name.startswith(("minimal", "valid")) and FORMAT_BY_SLUG[fixture.slug].role is Role.SERVICE
+    if FORMAT_BY_SLUG[fixture.slug].from_page is None  # its documents have only what a page says
 }
 
 

@@ -123,8 +123,9 @@ def _walk(
             wrong[pointer] = _instead(value, kind)
             if part is None:
                 return
-            if isinstance(value, dict) and not value.keys().isdisjoint((*_NAMES, *part.members)):
-                yield pointer, pointer.rpartition("/")[2], value  # a single entry, without its list
+            known = (*_NAMES, *part.members, *(rest[0].split("|") if rest else ()))
+            if isinstance(value, dict) and not value.keys().isdisjoint(known):
+                yield from _walk(value, pointer, rest, part, wrong)  # a single entry, without its list
                 return
         for key, item in _items(value):
             below, found = at(pointer, key), False
@@ -133,7 +134,8 @@ def _walk(
                 yield one
             # an entry in an unexpected shape, or a reference
             is_other = not isinstance(item, dict) or "$ref" in item or pointer in wrong
-            if part is not None and not found and is_other and item is not None:
+            is_member = bool(rest) and pointer in wrong and not isinstance(item, dict | list)
+            if part is not None and is_other and not (found or item is None or is_member):
                 yield below, str(key), item
         return
     names = segment.split("|")

@@ -161,10 +161,9 @@ FORMAT: Final = Format(
     spec="WebMCP declarative API, draft",
     paths=(),
     role=Role.SERVICE,
-    parts=(Part("/forms/[]", "form"), Part("/forms/[]/controls/[]", "control", is_offered=False)),
+    parts=(Part("/forms/[]", "form"),),
     read=read,
     rules=rules_in(rules),
     from_page=tool_forms,
-    asks=frozenset({"capability.undescribed"}),
     precedence=165,
 )
