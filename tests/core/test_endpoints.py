@@ -131,12 +131,12 @@ def test_names_and_keys_of_the_caller_are_no_placeholders(target: str, url: str)
 
 
 @pytest.mark.parametrize("target", ["https://example.com/mcp", "https://api.example.org/", "https://shop.example.io/"])
-def test_reserved_names_are_placeholders_in_a_document_of_a_real_site(target: str) -> None:
-    assert isinstance(read(target)[0], Endpoint)  # SERVED is reserved itself, as the examples of specifications are
+def test_reserved_names_are_samples_in_a_document_of_a_real_site(target: str) -> None:
+    assert read(target) == (Endpoint(target), ())  # SERVED is reserved itself, as the examples of specifications are
     notes = Notes()
     served = "https://mill-works.com/.well-known/agent.json"
-    assert endpoint(target, served, Document(b"", None, served), "/endpoint", notes) is None
-    assert [finding.rule for finding in notes.findings()] == [common_rules.TEMPLATE]
+    assert endpoint(target, served, Document(b"", None, served), "", notes) == Endpoint(target, templated=True)
+    assert [finding.rule for finding in notes.findings()] == [common_rules.ENDPOINT_SAMPLE]
 
 
 def test_a_site_with_such_a_name_may_name_itself() -> None:

@@ -79,6 +79,11 @@ ENDPOINT_INVALID = Rule(
     says="An endpoint is not a URL; it was removed.",
     fix="Write an absolute https URL, or a path as the format defines it.",
 )
+ENDPOINT_SAMPLE = Rule(
+    "endpoint.sample", INFO, points=0, section=findings.COMPLETENESS, spec="RFC 2606 section 3",
+    says="An endpoint is on a host that is reserved for samples, so nobody can call it.",
+    fix="Name the host at which the service answers.",
+)
 ENDPOINT_TEMPLATED = Rule(
     "endpoint.templated", INFO, points=0, section=findings.COMPLETENESS, spec="RFC 6570 section 1.2",
     says="An endpoint contains variables that no parameter describes.",

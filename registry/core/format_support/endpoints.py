@@ -81,6 +81,8 @@ def endpoint(target: Json, base: str, document: Document, pointer: str, notes: N
     if resolved is None:
         unfilled = is_unfilled(parse_short(_VARIABLE.sub(_STAND_IN, target.strip()), base), document.url)
         notes.add(common_rules.TEMPLATE if unfilled else common_rules.ENDPOINT_NOT_PUBLIC, pointer, target)
+    elif is_sample(host_of(resolved.url) or "", host_of(document.url) or ""):
+        notes.add(common_rules.ENDPOINT_SAMPLE, pointer, target)
     elif resolved.templated:
         notes.add(common_rules.ENDPOINT_TEMPLATED, pointer, target)
     return resolved
@@ -98,7 +100,8 @@ def callable_url(target: str, base: str, trusted_url: str) -> Endpoint | None:
     url = parsed.href.partition("#")[0]
     for variable in variables:
         url = url.replace(_STAND_IN, variable, 1)
-    return Endpoint(url, bool(variables) or _COLON_VARIABLE.search(reference) is not None)
+    is_stand_in = parsed.is_name and is_sample(parsed.host.removesuffix("."), host_of(trusted_url) or "")
+    return Endpoint(url, bool(variables) or is_stand_in or _COLON_VARIABLE.search(reference) is not None)
 
 
 def with_defaults(url: str, variables: Object) -> str:
@@ -208,18 +211,23 @@ def _with_braces(target: str) -> str:
 
 
 def is_unfilled(parsed: Url | None, trusted_url: str) -> bool:
-    """Return whether a URL is on a host that its author has not filled in: `your-domain.com`, or a name that is
-    reserved for samples (RFC 2606 section 3). The latter counts unless the document itself is on a reserved name, as
-    specifications show it. The registrable domain decides: `your-team.tool.com` is a tenant of an existing site."""
+    """Return whether a URL is on a host that its author has not filled in, such as `your-domain.com`. The registrable
+    domain decides: `your-team.tool.com` is a tenant of an existing site."""
     if parsed is None or not parsed.is_name or not _is_public_name(parsed.host.removesuffix(".")):
         return False
-    domain = registrable_domain(parsed.host.removesuffix("."))
-    label = domain.partition(".")[0]
-    if domain in SAMPLE_DOMAINS or label == "example":
-        serving_host = host_of(trusted_url) or ""
-        is_sample = serving_host.rpartition(".")[2] in HARMLESS or registrable_domain(serving_host) in SAMPLE_DOMAINS
-        return not is_sample
-    return _UNFILLED.fullmatch(label) is not None
+    host, serving_host = parsed.host.removesuffix("."), host_of(trusted_url)
+    is_own = serving_host is not None and same_site(host, serving_host)
+    return not is_own and _UNFILLED.fullmatch(registrable_domain(host).partition(".")[0]) is not None
+
+
+def is_sample(host: str, serving_host: str) -> bool:
+    """Return whether a host is reserved for samples (RFC 2606 section 3), or named like one under any top level, and
+    the serving host is not itself: specifications show samples of whole sites."""
+    domain = registrable_domain(host)
+    if domain not in SAMPLE_DOMAINS and not domain.startswith("example."):
+        return False
+    is_sample_site = serving_host.rpartition(".")[2] in HARMLESS or registrable_domain(serving_host) in SAMPLE_DOMAINS
+    return not is_sample_site and not same_site(host, serving_host)
 
 
 @lru_cache(maxsize=1_024)

@@ -6,6 +6,7 @@ from datetime import date
 from typing import Final
 
 from registry.core.format_support import common_rules
+from registry.core.format_support.endpoints import is_sample
 from registry.core.format_support.format import Role
 from registry.core.formats.adp import manifest_view
 from registry.core.merging import rules
@@ -116,6 +117,7 @@ _TO_AUTHOR: Final = re.compile(
 )
 _REFUSALS: Final = frozenset({
     common_rules.ENDPOINT_NOT_PUBLIC, common_rules.ENDPOINT_INVALID, common_rules.TEMPLATE,
+    common_rules.ENDPOINT_SAMPLE,
 })  # fmt: skip
 
 
@@ -145,7 +147,7 @@ def reason_not_to_list(documents: Sequence[HeldDocument], service: Service, host
         return rules.TEMPLATE
     is_empty = not (service.capabilities or service.protocols or service.groups)
     is_refused = any(one.rule in _REFUSALS for document in documents for one in document.assessment.findings)
-    return rules.NOTHING_CALLABLE if not is_callable(service) and (is_empty or is_refused) else None
+    return rules.NOTHING_CALLABLE if not is_callable(service, host) and (is_empty or is_refused) else None
 
 
 def _has_template_name(documents: Sequence[HeldDocument]) -> bool:
@@ -165,12 +167,18 @@ def is_template(service: Service, host: str) -> bool:
     return is_sample and _TO_AUTHOR.match(service.description or "") is not None
 
 
-def is_callable(service: Service) -> bool:
-    """Return whether a client can call, run or follow anything in the service."""
+def is_callable(service: Service, host: str) -> bool:
+    """Return whether a client can call, run or follow anything in the service of the host."""
+
+    def is_real(url: str | None) -> bool:
+        return url is not None and not is_sample(host_of(url) or "", host)
+
     return bool(
         service.packages
         or service.relations.workflows
-        or any(protocol.endpoint or protocol.card_url for protocol in service.protocols)
+        or any(is_real(one.endpoint) or (one.endpoint is None and one.card_url) for one in service.protocols)
         or any(one.detail_url or one.detail or not one.invocations for one in service.capabilities)
-        or any(call.endpoint or call.kind in _USABLE for one in service.capabilities for call in one.invocations)
+        or any(
+            is_real(call.endpoint) or call.kind in _USABLE for one in service.capabilities for call in one.invocations
+        )
     )

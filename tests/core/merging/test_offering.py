@@ -113,3 +113,10 @@ def test_a_card_of_no_specification_counts_after_one_that_follows_one() -> None:
     service = service_of(HOST, held(HOST, "/agent.json", loose), card())
     assert (service.name, service.description) == ("Lamp agent", "Lights lamps.")
     assert {protocol.id for protocol in service.protocols} == {"a2a", "mcp"}
+
+
+def test_a_service_whose_only_addresses_are_samples_is_not_listed() -> None:
+    host = "mill-works.com"
+    sample = held(host, CARD_PATH, a2a_card("agent.example.com", skills=[LIGHT]))
+    assert reasons(merge(host, [sample])) == [rules.NOTHING_CALLABLE]
+    assert reasons(merge(host, [held(host, CARD_PATH, a2a_card(host, skills=[LIGHT]))])) == []
