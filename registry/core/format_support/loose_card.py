@@ -23,6 +23,8 @@ from registry.core.model.documents import Document
 from registry.core.model.services import Auth, Origin, Pointer, Pricing, Protocol, Provider, Service
 
 _LISTS: Final = ("services", "endpoints", "actions", "tools", "operations")
+_OWNERS: Final = ("service", "business", "merchant", "provider")
+"""Objects whose name and description are those of the service, where the file itself has none."""
 _BASES: Final = ("api_base_url", "api_base", "base_url", "baseUrl", "api_url", "url")
 _PAGES: Final = frozenset({*DOCS, "homepage", "website", "terms", "privacy", "support", "contact", "pricing"})
 _PRICES: Final = (
@@ -52,14 +54,15 @@ def loose_card(
     """Return the file's publisher, its entries with an address, and the protocols and documents that it names.
     `pointers`, `pricing` and `protocol` are the format's own results; the members' prices count if `pricing` is
     blank."""
+    owner = next((held for key in _OWNERS if (held := manifest.map_of(value, key))), {})
     base = first_link(value, _BASES, document.url) or origin_of(document.url)
     own_prices = card_pricing(value, document.url)
     used_names: set[str] = set()
     offers = [offer for offer in offers_in(value, _LISTS) if _is_offered(offer)]
     found = (capabilities_of(offer, base, document, format_slug, used_names, notes) for offer in offers)
     service = Service(
-        name=manifest.short_text_of(value, "name"),
-        description=manifest.text_of(value, "description"),
+        name=next((text for one in (value, owner) if (text := manifest.short_text_of(one, "name"))), None),
+        description=next((text for one in (value, owner) if (text := manifest.text_of(one, "description"))), None),
         provider=loose.provider_of(value, document.url),
         homepage=loose.homepage_of(value, document.url),
         docs_url=docs_of(value, document.url),

@@ -36,6 +36,7 @@ _BINDINGS: Final = {
 _BINDING_KEYS: Final = ("protocolBinding", "transport", "binding", "protocol")
 _PAGE = re.compile(r"\.html?$", re.IGNORECASE)
 _MCP = re.compile(r"\bmcp\b|modelcontextprotocol", re.IGNORECASE)
+_SERVER_ADDRESSES: Final = ("url", "httpUrl", "serverUrl", "endpoint")
 _AGENT_MEMBERS: Final = ("a2aEndpoint", "a2aUrl", "agentEndpoint", "jsonrpcEndpoint")
 
 
@@ -211,6 +212,12 @@ def protocols_of(interfaces: list[A2aInterface], card: Object, document: Documen
             yield Protocol(SLUG, version, interface.address.url, interface.binding, document.url)
     if not interfaces and without_operation(text_of(card, "url") or "", None)[1]:
         yield Protocol(SLUG, version_of(card), card_url=document.url)
+    for server in manifest.map_of(card, "mcpServers").values():
+        target = first_text(server, *_SERVER_ADDRESSES)
+        address = callable_url(target, document.url, document.url) if target else None
+        if address is not None and address.url not in found:
+            found.add(address.url)
+            yield Protocol("mcp", None, address.url)
     for protocol in named_protocols(card, document):
         is_operation = protocol.id == SLUG and without_operation(protocol.endpoint or "", None)[1]
         if protocol.endpoint not in found and not is_operation:

@@ -5,15 +5,17 @@ of both; each is read wherever it stands.
 """
 
 import re
+from collections.abc import Iterator
 from typing import Any, Final
 
 from registry.core.format_support import common_rules, manifest, mcp_parts, mcp_remotes
 from registry.core.format_support.account import PACKAGE, TEXT_OR_OBJECT, Part
-from registry.core.format_support.endpoints import Endpoint, claims, link
+from registry.core.format_support.endpoints import Endpoint, claims, link, origin_of
 from registry.core.format_support.format import Format, Role
 from registry.core.format_support.manifest import Notes, Object, first_text, flag_of, map_of, text_of
 from registry.core.format_support.mcp_remotes import Remotes, described_remotes, other_remote_members, remotes
 from registry.core.format_support.mcp_service import CONTEXT, READ, TITLES, base_service, mcp_auth, name_of, other_facts
+from registry.core.format_support.offers import capabilities_of, offers_in, target_of
 from registry.core.format_support.probing import CARD_CAP, ProbePath, never
 from registry.core.format_support.shapes import OBJECT, TEXT
 from registry.core.formats.mcp_server_card import rules
@@ -65,6 +67,7 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
     entries = mcp_parts.tool_entries(card)
     tool_capabilities = mcp_parts.listed_tools(entries, address, document, SLUG, notes)
     offered = tool_capabilities or mcp_parts.context_offers(card, address, document, SLUG, notes)
+    offered = offered or tuple(_read_called_capabilities(card, document, notes))
     described = base_service(holders, card, document)
     is_shown_whole = not offered or (not tool_capabilities and mcp_parts.keeps_tools_to_itself(card))
     whole = _make_whole_server(holders, described, address, document) if is_shown_whole else ()
@@ -96,6 +99,14 @@ def read(document: Document, dialect: str, notes: Notes) -> Service:
     capabilities_pointer = origin.pointer.rpartition("/")[0] if origin else info_pointer
     sources = _read_sources(card, dialect)
     return manifest.with_provenance(service, document, SLUG, {**sources, "capabilities": capabilities_pointer})
+
+
+def _read_called_capabilities(card: Object, document: Document, notes: Notes) -> Iterator[Capability]:
+    """Yield what a card offers below `capabilities` by addresses of its own: `{booking: {description, endpoint}}`."""
+    used_names: set[str] = set()
+    for offer in offers_in(card, ("capabilities",)):
+        if target_of(offer.holder)[0] is not None:
+            yield from capabilities_of(offer, origin_of(document.url), document, SLUG, used_names, notes)
 
 
 def _make_whole_server(

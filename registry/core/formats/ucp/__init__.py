@@ -52,7 +52,7 @@ _SCHEMAS: Final = {
 }
 """What the `schema` of a site's own service describes, by transport. OpenRPC is not read."""
 _NAMES: Final = ("name", "id", "namespace", "capability", "service", "type")
-_BUSINESS: Final = ("business", "merchant", "seller", "store", "shop")
+_BUSINESS: Final = ("business", "merchant", "seller", "store", "shop", "provider")
 _ADDRESSES: Final = ("commerce_endpoint", "endpoint", "api_endpoint", "ucp_endpoint")
 _OWN_KEYS: Final = frozenset({
     "ucp_version", "services", "payment_handlers", "endpoints", "supported_versions", *_BUSINESS[:3],
