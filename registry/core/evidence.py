@@ -97,13 +97,6 @@ WHY_NOT: Final[Mapping[WhyNot, str]] = {
 }
 """Code -> one sentence that says why no difference can be shown."""
 
-_BODIES: Final = frozenset({Outcome.FOUND, Outcome.NEGATIVE, Outcome.MALFORMED})
-
-
-def has_bytes(outcome: Outcome, reason: str) -> bool:
-    """Return whether the bytes of such a version are stored for some time (`assess.keeps_body`)."""
-    return outcome in _BODIES or (outcome is Outcome.NOT_A_MANIFEST and reason.startswith("foreign:"))
-
 
 def compared(before: bytes, after: bytes) -> Difference | WhyNot:
     """Return what makes `after` of `before`, or why that cannot be said."""

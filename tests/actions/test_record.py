@@ -241,7 +241,7 @@ async def test_hostile_values_are_stored_and_read_back_by_every_reader(store: St
         nested = [nested]
     bodies = {
         "/.well-known/agent": b'{"spec_version":"1.0","name":"a\\u0000b"}',
-        "/agent.json": b'{"awp_version":"0.2","x":1e5000}',
+        "/agent.json": b'{"awp_version":"0.2","intent":"Hostile","actions":[],"x":1e5000}',
         "/.well-known/agent.json": str(nested).replace("'", '"').encode(),
         "/.well-known/woa.json": b'{"a":"\\ud800"}',
         "/.well-known/ai-actions.json": b"\x00\xff\xfe",

@@ -116,14 +116,14 @@ async def test_a_site_can_forbid_copies_of_its_documents(own_api: Api) -> None:
 @ONLY
 async def test_a_service_names_the_parts_of_its_documents_that_were_not_read(own_api: Api) -> None:
     call = {"summary": "Send a pigeon", "responses": {}}
-    paths = {"/send": {"post": call}, "return": {"post": call}}
+    paths = {"/send": {"post": call}, "https://pigeon.org/return": {"post": call}}
     api = {"openapi": "3.1.0", "info": {"title": "Pigeons", "version": "1"}, "paths": paths}
     pages = {"/llms.txt": Page("# Pigeons\n\n- [API](/openapi.json)\n", media_type="text/plain")}
     site = pages | {"/openapi.json": Page(api | {"servers": [{"url": f"https://{HOST}"}]})}
     await crawl(own_api.store, {HOST: site}, now())
     service = (await own_api.json(f"/api/services/{HOST}"))["data"]
     unread = {one["url"].rpartition("/")[2]: one["unread"] for one in service["documents"]}
-    part = {"pointer": "/paths/return/post", "name": "post"}
+    part = {"pointer": "/paths/https:~1~1pigeon.org~1return/post", "name": "post"}
     assert unread == {"llms.txt": {"count": 0, "parts": []}, "openapi.json": {"count": 1, "parts": [part]}}
     assert "1 part not read" in (await own_api.get(f"/s/{HOST}", headers={"accept": "text/html"})).text
 

@@ -127,10 +127,9 @@ async def test_an_unknown_format_names_the_known_ones(api: Api) -> None:
         ('{\n  "ключ": "значение",\n  }'.encode(), "document.trailing_comma", 3, 3),
         ('{"ключ": "значение" 1}'.encode(), "document.not_json", 1, 21),
         (b'{"a":\n  "\xff"}', "document.encoding", 2, 4),
-        (b'{"a":\n  99999999999999999}', "document.number", 2, 3),
         (b'{"a": 1,\n"a": 2}', "document.duplicate_key", 2, 5),
         (b"[" * 150, "document.truncated", 1, 150),
-        (b"[" * 100 + b"]" * 100, "document.depth", 1, 33),
+        (b"[" * 600 + b"]" * 600, "document.depth", 1, 202),
     ],
 )
 async def test_bad_json_is_reported_with_its_position(

@@ -128,12 +128,13 @@ def test_the_worst_target_decides_the_exit_code() -> None:
 
 
 def test_what_was_read_and_what_was_not_is_counted() -> None:
-    name = write("openapi.yaml", f"{OPENAPI}  tide-tables:\n    get: {{summary: Tables., responses: {{}}}}\n")
+    elsewhere = "  https://quay.example/tables:\n    get: {summary: Tables., responses: {}}\n"
+    name = write("openapi.yaml", OPENAPI + elsewhere)
     lines = check("--at", "https://tides.example/openapi.yaml", name).stdout.splitlines()
     assert "  1 operation read, 1 not read" in lines
     (report,) = checked("--at", "https://tides.example/openapi.yaml", name)
     assert report["documents"][0]["entries"] == [{"noun": "operation", "read": 1, "not_read": 1}]
-    assert findings(report)["document.unread"]["pointer"] == "/paths/tide-tables/get"
+    assert findings(report)["document.unread"]["pointer"] == "/paths/https:~1~1quay.example~1tables/get"
     assert report["score"] <= 98
     (whole,) = checked("--at", "https://tides.example/openapi.yaml", write("whole.yaml", OPENAPI))
     assert whole["documents"][0]["entries"] == [{"noun": "operation", "read": 1, "not_read": 0}]
@@ -164,7 +165,6 @@ def test_findings_name_line_and_column() -> None:
         ('{\n  "ä": 1,\n}', "document.trailing_comma", 3, 1),
         ('{"ключ": "значение" "b"}', "document.not_json", 1, 21),
         (b'{"a":\n "\xff"}', "document.encoding", 2, 3),
-        ('{"a":\n [99999999999999999]}', "document.number", 2, 3),
         ("", "document.empty", 1, 1),
     ],
 )

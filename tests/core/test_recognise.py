@@ -193,7 +193,7 @@ ORDER_MATTERS = {
     ("negative", "awp"), ("negative", "mcp-server-card"), ("negative", "ucp"), ("openapi", "mcp-json"),
     ("awp", "agent-json"), ("agent-json", "aid-like"), ("agent-skills-index", "agent-json"),
     ("agent-skills-index", "a2a"), ("x402", "mcp-json"), ("oauth-protected-resource", "oauth-authorization-server"),
-    ("mcp-server-json", "mcp-server-card"), ("mcp-server-card", "mcp-json"),
+    ("mcp-server-json", "mcp-server-card"), ("mcp-server-card", "mcp-json"), ("a2a", "mcp-json"),
 }  # fmt: skip
 """Strong rows that match the same document, where the first is correct. All other pairs may be swapped freely."""
 

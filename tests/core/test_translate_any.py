@@ -77,7 +77,7 @@ def test_every_real_service_is_translated_truthfully_or_not_at_all() -> None:
     assert counts["awp"] > 50
     assert counts["adp"] > 50
     assert min(counts["awas"], counts["a2a"]) > 15
-    assert counts["atp"] > 10  # only where a document names a version
+    assert counts["atp"] >= 10  # only where a document names a version
     assert counts["woa"] == 2
 
 

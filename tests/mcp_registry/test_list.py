@@ -263,7 +263,9 @@ async def test_a_body_that_is_no_document(view: View, body: bytes, status: int) 
 
 async def test_a_template_keeps_its_variables(view: View) -> None:
     row = await view.one(TEMPLATE)
-    assert row["server"]["remotes"][0]["variables"].keys() == {"tenant", "region"}
+    assert row["server"]["remotes"][0]["variables"].keys() == {"region"}, (
+        "the default of the tenant stands in the address"
+    )
     assert row["_meta"][OWN]["adjusted"] == ["variables_declared"]
 
 

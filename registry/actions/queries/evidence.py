@@ -19,6 +19,7 @@ from registry.actions.recording.reconcile import Current
 from registry.core import evidence as rules
 from registry.core.calling.http import Arguments
 from registry.core.merging.merge import Usage, usage_of
+from registry.core.model.documents import has_body
 from registry.core.model.services import Policies, from_json
 from registry.core.names.domains import registrable_domain
 from registry.core.names.opt_out import is_covered
@@ -120,7 +121,7 @@ def _is_forbidden(record: DocumentRecord, policies: Policies) -> bool:
 def _why_not(version: VersionRecord, earlier: EarlierVersion | None, left: int) -> rules.WhyNot | None:
     if earlier is None:
         return "first"
-    if not (rules.has_bytes(version.outcome, version.reason) and rules.has_bytes(earlier.outcome, earlier.reason)):
+    if not (has_body(version.outcome, version.reason) and has_body(earlier.outcome, earlier.reason)):
         return "no_document"
     if version.sha256 == earlier.sha256:
         return "same_bytes"
@@ -225,7 +226,7 @@ def _record(domain: str, host: str, version: VersionRecord, current: DocumentRec
         return replace(current, changed_at=version.changed_at, seen_at=version.changed_at)
     kept = {name: getattr(version, name) for name in _KEPT}
     return replace(
-        current, **kept, has_body=rules.has_bytes(version.outcome, version.reason), seen_at=version.changed_at,
+        current, **kept, has_body=has_body(version.outcome, version.reason), seen_at=version.changed_at,
         first_seen_at=min(current.first_seen_at, version.changed_at), alias_of=None, findings=[], missed_at=None,
     )  # fmt: skip
 

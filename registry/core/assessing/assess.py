@@ -18,7 +18,17 @@ from registry.core.format_support.endpoints import claim, link
 from registry.core.format_support.format import Format, Judgement
 from registry.core.format_support.manifest import Notes, map_of
 from registry.core.formats import FORMAT_BY_SLUG, FORMATS
-from registry.core.model.documents import NO_HEADERS, Document, FetchResult, Json, Outcome, Probe, Purpose, Via
+from registry.core.model.documents import (
+    NO_HEADERS,
+    Document,
+    FetchResult,
+    Json,
+    Outcome,
+    Probe,
+    Purpose,
+    Via,
+    has_body,
+)
 from registry.core.model.findings import EVIDENCE_CHARS, Finding, Rule
 from registry.core.model.services import Pointer, Service
 from registry.core.reading import rules as reading_rules
@@ -43,7 +53,6 @@ _FROM_PAGES = tuple((form.from_page, form.slug) for form in FORMATS if form.from
 _PAGE_HINTS = tuple(form.page_hint for form in FORMATS if form.page_hint)
 _BEYOND_LIMITS = frozenset({reading_rules.TOO_LARGE, reading_rules.TOO_DEEP, reading_rules.TOO_MANY})
 """Rules whose breach says nothing about the document's form: only that this registry does not read so much."""
-_BODIES = frozenset({Outcome.FOUND, Outcome.NEGATIVE, Outcome.MALFORMED})
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,11 +116,8 @@ def sample(fetched: FetchResult) -> Control:
 
 
 def keeps_body(assessment: Assessment) -> bool:
-    """Return whether the raw body is stored, so that later rules can judge it again. Else hash and size are enough.
-    This holds for found, malformed and negative documents, and for JSON of foreign schemes, which may become
-    formats."""
-    outcome = assessment.outcome
-    return outcome in _BODIES or (outcome is Outcome.NOT_A_MANIFEST and assessment.reason.startswith("foreign:"))
+    """Return whether the raw body is stored, so that later rules can judge it again. Else hash and size are enough."""
+    return has_body(assessment.outcome, assessment.reason)
 
 
 @lru_cache(maxsize=128)  # nearly all answers of nearly all hosts are decided here

@@ -194,7 +194,7 @@ def settle(surveyed: Survey, service: Service, notes: Notes) -> tuple[tuple[Find
         noun = offered[0].part.noun
         number = sum(one.part.noun == noun for one in offered)
         evidence = f"{noun}: {number} of {sum(counts[noun])}, the first at {offered[0].pointer}"
-        findings.insert(0, Finding(common_rules.PARTLY_READ, "", evidence[:EVIDENCE_CHARS]))
+        findings.insert(0, Finding(common_rules.PARTLY_READ, "", line(evidence, EVIDENCE_CHARS)))
     return tuple(findings), tuple(EntryCount(noun, *numbers) for noun, numbers in counts.items())
 
 

@@ -114,7 +114,9 @@ def with_defaults(url: str, variables: Object) -> str:
         if isinstance(default, bool) or not isinstance(default, str | int | float):
             return match[0]
         text = str(default).strip()
-        return text if len(text) <= MAX_URL_CHARS and _DEFAULT.fullmatch(text) else match[0]
+        is_usable = len(text) <= MAX_URL_CHARS and _DEFAULT.fullmatch(text) is not None
+        # an address inside another one is no part of it: it would be handed out unjudged
+        return text if is_usable and not (match.start() and "://" in text) else match[0]
 
     return _SINGLE_BRACES.sub(written, url)
 

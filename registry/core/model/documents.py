@@ -43,6 +43,17 @@ ABSENCE = frozenset({Outcome.NEGATIVE, Outcome.NOT_A_MANIFEST, Outcome.ABSENT, O
 """Outcomes that mean a document is not there. Everything that is neither presence nor absence is unknown."""
 
 
+_STORED: Final = frozenset({Outcome.FOUND, Outcome.NEGATIVE, Outcome.MALFORMED})
+_TOO_MUCH: Final = frozenset({"depth", "too_many"})  # whole bodies that the reader refused; others were cut off
+
+
+def has_body(outcome: Outcome, reason: str) -> bool:
+    """Return whether the bytes of an answer with this verdict are stored for some time: of documents, of what may be
+    read as one later, and of JSON of foreign schemes, which may become formats."""
+    is_foreign = outcome is Outcome.NOT_A_MANIFEST and reason.startswith("foreign:")
+    return outcome in _STORED or is_foreign or (outcome is Outcome.TOO_LARGE and reason in _TOO_MUCH)
+
+
 @dataclass(frozen=True, slots=True)
 class Via:
     """The document that names a URL, and the format it promises there."""

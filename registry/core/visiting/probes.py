@@ -17,7 +17,7 @@ from registry.core.formats import FORMAT_BY_SLUG, FORMATS
 from registry.core.model.documents import Probe, Purpose, Via
 from registry.core.visiting.robots import CAP as ROBOTS_CAP
 
-BUDGET: Final = 40  # requests of one visit, robots.txt and redirects included, capability details apart
+BUDGET: Final = 42  # requests of one visit, robots.txt and redirects included, capability details apart
 DETAIL_BUDGET: Final = 25
 MAX_POINTERS: Final = 10  # followed in one visit
 MAX_DEPTH: Final = 4  # documents between a path of this table and the last pointer followed

@@ -26,7 +26,7 @@ def test_a_cold_host_costs_twenty_requests_in_the_order_of_the_plan() -> None:
         ({}, HostJob(HOST, whole_plan=True), True),
         ({}, HostJob("mcp.shop.example", whole_plan=True, short=True), True),
         ({}, HostJob(HOST, whole_plan=True, further=("/.well-known/x402",)), True),
-        ({}, HostJob(HOST, whole_plan=True, named=True), False),  # one path waits for the next visit
+        ({}, HostJob(HOST, whole_plan=True, named=True), True),
         ({"/agent.json": page(AWP)}, HostJob(HOST, whole_plan=True), False),
         ({"/": page('<link rel="service-desc" href="/api.json">', "text/html")}, HostJob(HOST, True), False),
         ({"/robots.txt": page(f"Agentmap: {HOME}/map.json\n", "text/plain")}, HostJob(HOST, True), False),

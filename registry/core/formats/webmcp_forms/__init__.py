@@ -141,7 +141,8 @@ def _read_control(control: Object, kind: str | None) -> dict[str, Any]:
         number = _number(text_of(control, key))
         if number is not None and schema["type"] != "array":
             schema[word] = number
-    if pattern := text_of(control, "pattern", manifest.NAME_CHARS):
+    pattern = text_of(control, "pattern", manifest.NAME_CHARS)
+    if pattern and "://" not in pattern:  # an address in a pattern is not recognised as one behind the reader
         schema["pattern"] = f"^(?:{pattern})$"
     for key in ("title", "description"):
         if text := text_of(control, key):
