@@ -59,11 +59,19 @@ class Part:
 
 
 class Entry(NamedTuple):
-    """One entry of a document: its place and its name there."""
+    """One entry of a document: its place, its key there, and its value."""
 
     pointer: str
-    name: str
+    key: str
+    item: Json
     part: Part
+
+    @property
+    def name(self) -> str:
+        """Return how messages name the entry."""
+        item = self.item
+        name = first_text(item, *_NAMES) if isinstance(item, dict) else item if isinstance(item, str) else None
+        return line(name or self.key, EVIDENCE_CHARS)
 
 
 class EntryCount(NamedTuple):
@@ -100,7 +108,7 @@ def survey(parts: Iterable[Part], types: Mapping[str, Kind], value: Json) -> Sur
                 break
             if isinstance(item, str) and item in part.marks:
                 continue
-            entries.setdefault(pointer, Entry(pointer, _name_of(item, key), part))
+            entries.setdefault(pointer, Entry(pointer, key, item, part))
             holder = item if isinstance(item, dict) else {}
             for name, kind in part.members.items():
                 if name in holder:
@@ -167,11 +175,6 @@ def _check(value: Json, kind: Kind, pointer: str, wrong: dict[str, str]) -> None
 
 def _instead(value: Json, kind: Kind) -> str:
     return f"{evidence_text(value)[:_VALUE_CHARS]} instead of {kind.says}"
-
-
-def _name_of(item: Json, key: str) -> str:
-    name = first_text(item, *_NAMES) if isinstance(item, dict) else item if isinstance(item, str) else None
-    return line(name or key, EVIDENCE_CHARS)
 
 
 def settle(surveyed: Survey, service: Service, notes: Notes) -> tuple[tuple[Finding, ...], tuple[EntryCount, ...]]:

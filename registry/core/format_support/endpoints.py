@@ -217,11 +217,16 @@ def is_unfilled(parsed: Url | None, trusted_url: str) -> bool:
     domain decides: `your-team.tool.com` is a tenant of an existing site."""
     if parsed is None or not parsed.is_name or not _is_public_name(parsed.host.removesuffix(".")):
         return False
-    host, serving_host = parsed.host.removesuffix("."), host_of(trusted_url)
+    return _is_placeholder(parsed.host.removesuffix("."), host_of(trusted_url))
+
+
+@lru_cache(maxsize=1_024)
+def _is_placeholder(host: str, serving_host: str | None) -> bool:
     is_own = serving_host is not None and same_site(host, serving_host)
     return not is_own and _UNFILLED.fullmatch(registrable_domain(host).partition(".")[0]) is not None
 
 
+@lru_cache(maxsize=1_024)
 def is_sample(host: str, serving_host: str) -> bool:
     """Return whether a host is reserved for samples (RFC 2606 section 3), or named like one under any top level, and
     the serving host is not itself: specifications show samples of whole sites."""
