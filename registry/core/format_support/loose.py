@@ -326,13 +326,16 @@ _MARKED: Final = re.compile(r"\s?[(\[,;]?\s?\b(required|optional)\b\s?[)\]]?", r
 
 def first_parameters(holder: Object, keys: tuple[str, ...] = PARAMETER_MEMBERS) -> dict[str, Any] | None:
     """Return the schema of the parameters in the first member of `holder` that describes some."""
-    return next((schema for key in keys if (schema := parameters_of(holder.get(key))) is not None), None)
+    present = (holder[key] for key in keys if key in holder)
+    return next((schema for held in present if (schema := parameters_of(held)) is not None), None)
 
 
 def first_result(holder: Object, keys: tuple[str, ...] = RESULT_MEMBERS) -> tuple[dict[str, Any] | None, str | None]:
     """Return the result that `holder` describes: a schema, or words. At most one of the two is set."""
     for key in keys:
-        value = holder.get(key)
+        if key not in holder:
+            continue
+        value = holder[key]
         if isinstance(value, str) and (words := line(value, manifest.TEXT_CHARS)):
             return None, words
         if (schema := _read_example(value)) is not None:

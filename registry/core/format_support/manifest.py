@@ -159,7 +159,11 @@ def short_text_of(holder: Json, key: str) -> str | None:
 
 def first_text(holder: Json, *keys: str, chars: int = TEXT_CHARS) -> str | None:
     """Return the text at the first of `keys` that has one, for members with several spellings."""
-    return next((text for key in keys if (text := text_of(holder, key, chars))), None)
+    if isinstance(holder, dict):
+        for key in keys:  # most documents have none of them: a call for each would cost more than all that is read
+            if key in holder and (text := text_of(holder, key, chars)):
+                return text
+    return None
 
 
 def map_of(holder: Json, key: str) -> Object:

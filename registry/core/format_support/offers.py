@@ -237,7 +237,9 @@ def placed_parameters(holder: Object) -> Parameters:
     media_type = None
     for place, members in _PLACED:
         for member in members:
-            held: Json = holder.get(member)
+            if member not in holder:
+                continue
+            held: Json = holder[member]
             if place == "body":
                 held, media_type = _read_body(held)
             part = _read_whole(held) if place == "body" else None

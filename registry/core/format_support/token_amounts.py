@@ -146,6 +146,8 @@ def _known_token(item: Object) -> tuple[str | None, int] | None:
     """Return symbol and decimals of an asset by its address, also within a CAIP-19 name (`eip155:8453/erc20:0x…`)."""
     for holder, keys in zip(_holders(item), (_ASSETS, _ASSETS, ("address",)), strict=True):
         for key in keys:
+            if key not in holder:
+                continue
             address = (first_text(holder, key, chars=NAME_CHARS) or "").rpartition(":")[2].lower()
             if address in _TOKENS:
                 return _TOKENS[address]
