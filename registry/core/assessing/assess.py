@@ -47,8 +47,6 @@ _NOT_MANIFESTS = frozenset({Purpose.ROBOTS, Purpose.HOME, Purpose.CONTROL, Purpo
 _IDENTITIES = frozenset({"domain", "host", "hostname", "origin"})
 _HOLDERS = ("agent", "service", "identity")
 """Members, besides DIDs, that name the owner of a document in any format, at the top or in one of the objects."""
-_VERSIONED = ("info", "server", "serverInfo", "agent", "service")
-"""Members, besides the top, that hold the version of a service in some format."""
 _FROM_PAGES = tuple((form.from_page, form.slug) for form in FORMATS if form.from_page)
 _PAGE_HINTS = tuple(form.page_hint for form in FORMATS if form.page_hint)
 _BEYOND_LIMITS = frozenset({reading_rules.TOO_LARGE, reading_rules.TOO_DEEP, reading_rules.TOO_MANY})
@@ -247,7 +245,7 @@ def _assess_found(document: Document, form: Format, dialect: str, cuts: Sequence
 def _judge_with_version(document: Document, form: Format, dialect: str) -> Judgement:
     """Judge a document by its format. A service version that the document writes as a number is read as its text."""
     judged = form.judge(document, dialect)
-    numbers = _find_version_numbers(document) if judged.service.version is None else {}
+    numbers = _find_version_numbers(document, form) if judged.service.version is None else {}
     if not numbers:
         return judged
     value = dict(document.members)
@@ -260,14 +258,16 @@ def _judge_with_version(document: Document, form: Format, dialect: str) -> Judge
     return again._replace(findings=(*again.findings, Finding(rules.VERSION_NUMBER, origin.pointer, version)))
 
 
-def _find_version_numbers(document: Document) -> dict[str, str]:
-    """Return the members `version` that are numbers, as the document writes them, by the name of their holder."""
-    holders = {"": document.members, **{name: map_of(document.value, name) for name in _VERSIONED}}
-    return {
-        name: number_at(document.raw, at("", name, "version") if name else "/version", version)
-        for name, holder in holders.items()
-        if isinstance(version := holder.get("version"), int | float) and not isinstance(version, bool)
-    }
+def _find_version_numbers(document: Document, form: Format) -> dict[str, str]:
+    """Return the members `version` that are numbers where the format has a text, as the document writes them, by the
+    name of their holder: "" for the document itself."""
+    numbers = {}
+    for pointer in form.types:
+        name, _, key = pointer.removeprefix("/").rpartition("/")
+        version = (map_of(document.value, name) if name else document.members).get(key) if key == "version" else None
+        if isinstance(version, int | float) and not isinstance(version, bool):
+            numbers[name] = number_at(document.raw, pointer, version)
+    return numbers
 
 
 def _claims_elsewhere(document: Document, found: Sequence[Finding]) -> tuple[Finding, ...]:

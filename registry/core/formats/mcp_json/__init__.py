@@ -283,7 +283,7 @@ FORMAT: Final = Format(
         Part("/resources|resourceTemplates/*", "resource", TEXT_OR_OBJECT, is_offered=False),
         Part("/prompts/*", "prompt", TEXT_OR_OBJECT, is_offered=False),
     ),
-    types={"/name": TEXT, "/description": TEXT},
+    types={"/name": TEXT, "/description": TEXT, "/version": TEXT},
     rules=(UNSPECIFIED, OTHERS_SERVER, mcp_parts.NOTHING, mcp_parts.NO_REMOTE, mcp_parts.REMOTE, mcp_parts.TOOL),
     cap=CARD_CAP,
     probe_paths=(

@@ -199,7 +199,7 @@ FORMAT: Final = Format(
         Part("/resources|resourceTemplates/*", "resource", TEXT_OR_OBJECT, is_offered=False),
         Part("/prompts/*", "prompt", TEXT_OR_OBJECT, is_offered=False),
     ),
-    types={"/name": TEXT, "/description": TEXT, "/version": TEXT, "/serverInfo": OBJECT},
+    types={"/name": TEXT, "/description": TEXT, "/version": TEXT, "/serverInfo": OBJECT, "/serverInfo/version": TEXT},
     rules=(
         *rules_in(rules),
         mcp_parts.REQUIRED,
