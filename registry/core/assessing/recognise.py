@@ -65,7 +65,8 @@ class Match:
 
 def _has(*members: str) -> Dialect:
     """Return a test for a JSON object with all these members."""
-    return lambda document: "" if document.members.keys() >= {*members} else None
+    wanted = frozenset(members)
+    return lambda document: "" if wanted <= document.members.keys() else None
 
 
 _ABSENCE_MEMBERS: Final = (

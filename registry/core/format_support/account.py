@@ -9,6 +9,7 @@ finding, so that a reader cannot drop an entry in silence.
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 from registry.core.format_support import common_rules
@@ -53,10 +54,6 @@ class Part:
     marks: frozenset[str] = frozenset()
     is_offered: bool = True
 
-    @property
-    def segments(self) -> tuple[str, ...]:
-        return tuple(self.place.split("/")[1:])
-
 
 class Entry(NamedTuple):
     """One entry of a document: its place, its key there, and its value."""
@@ -100,30 +97,41 @@ def survey(parts: Iterable[Part], types: Mapping[str, Kind], value: Json) -> Sur
     wrong: dict[str, str] = {}
     entries: dict[str, Entry] = {}
     for place, kind in types.items():
-        for pointer, _, item in _walk(value, "", tuple(place.split("/")[1:]), None, {}):
+        typed: list[_Found] = []
+        _collect(value, "", _segments_of(place), None, {}, typed)
+        for pointer, _, item in typed:
             _check(item, kind, pointer, wrong)
     for part in parts:
-        for pointer, key, item in _walk(value, "", part.segments, part, wrong):
-            if len(entries) >= MAX_ENTRIES:
-                break
+        found: list[_Found] = []
+        _collect(value, "", _segments_of(part.place), part, wrong, found)
+        for pointer, key, item in found[: MAX_ENTRIES - len(entries)]:
             if isinstance(item, str) and item in part.marks:
                 continue
             entries.setdefault(pointer, Entry(pointer, key, item, part))
-            holder = item if isinstance(item, dict) else {}
-            for name, kind in part.members.items():
-                if name in holder:
-                    _check(holder[name], kind, at(pointer, name), wrong)
+            if isinstance(item, dict):
+                for name, kind in part.members.items():
+                    if name in item:
+                        _check(item[name], kind, at(pointer, name), wrong)
             _check(item, part.entry, pointer, wrong)
     return Survey(tuple(entries.values()), wrong)
 
 
-def _walk(
-    value: Json, pointer: str, segments: tuple[str, ...], part: Part | None, wrong: dict[str, str]
-) -> Iterator[tuple[str, str, Json]]:
-    """Yield (pointer, key, value) at the places below `value`, and note containers of a wrong type. With `part`, what
-    stands there in another shape is yielded too."""
+_Found = tuple[str, str, Json]
+"""JSON Pointer, key and value of a place."""
+
+
+@lru_cache(maxsize=1_024)
+def _segments_of(place: str) -> tuple[str, ...]:
+    return tuple(place.split("/")[1:])
+
+
+def _collect(
+    value: Json, pointer: str, segments: tuple[str, ...], part: Part | None, wrong: dict[str, str], found: list[_Found]
+) -> None:
+    """Add the places below `value` to `found`, and containers of a wrong type to `wrong`. With `part`, what stands
+    there in another shape is added too."""
     if not segments:
-        yield pointer, pointer.rpartition("/")[2], value
+        found.append((pointer, pointer.rpartition("/")[2], value))
         return
     segment, rest = segments[0], segments[1:]
     if (kind := _CONTAINERS.get(segment)) is not None:
@@ -133,26 +141,31 @@ def _walk(
                 return
             known = (*_NAMES, *part.members, *(rest[0].split("|") if rest else ()))
             if isinstance(value, dict) and not value.keys().isdisjoint(known):
-                yield from _walk(value, pointer, rest, part, wrong)  # a single entry, without its list
+                _collect(value, pointer, rest, part, wrong, found)  # a single entry, without its list
                 return
         for key, item in _items(value):
-            below, found = at(pointer, key), False
-            for one in _walk(item, below, rest, part, wrong):
-                found = True
-                yield one
+            below, before = at(pointer, key), len(found)
+            _collect(item, below, rest, part, wrong, found)
             # an entry in an unexpected shape, or a reference
             is_other = not isinstance(item, dict) or "$ref" in item or pointer in wrong
             is_member = bool(rest) and pointer in wrong and not isinstance(item, dict | list)
-            if part is not None and is_other and not (found or item is None or is_member):
-                yield below, str(key), item
+            if part is not None and is_other and len(found) == before and not (item is None or is_member):
+                found.append((below, str(key), item))
+        return
+    if not isinstance(value, dict):
         return
     names = segment.split("|")
-    for key, item in value.items() if isinstance(value, dict) else ():
+    if part is None or rest or part.others is None:  # other members are no entries
+        for key in names:
+            if value.get(key) is not None:
+                _collect(value[key], at(pointer, key), rest, part, wrong, found)
+        return
+    for key, item in value.items():
         if key in names:
             if item is not None:
-                yield from _walk(item, at(pointer, key), rest, part, wrong)
-        elif part is not None and not rest and _is_unknown_entry(key, item, part):
-            yield at(pointer, key), key, item
+                _collect(item, at(pointer, key), rest, part, wrong, found)
+        elif _is_unknown_entry(key, item, part):
+            found.append((at(pointer, key), key, item))
 
 
 def _is_unknown_entry(key: str, item: Json, part: Part) -> bool:

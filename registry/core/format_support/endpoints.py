@@ -81,10 +81,9 @@ def endpoint(target: Json, base: str, document: Document, pointer: str, notes: N
     if resolved is None:
         unfilled = is_unfilled(parse_short(_VARIABLE.sub(_STAND_IN, target.strip()), base), document.url)
         notes.add(common_rules.TEMPLATE if unfilled else common_rules.ENDPOINT_NOT_PUBLIC, pointer, target)
-    elif is_sample(host_of(resolved.url) or "", host_of(document.url) or ""):
-        notes.add(common_rules.ENDPOINT_SAMPLE, pointer, target)
     elif resolved.templated:
-        notes.add(common_rules.ENDPOINT_TEMPLATED, pointer, target)
+        sample = is_sample(host_of(resolved.url) or "", host_of(document.url) or "")
+        notes.add(common_rules.ENDPOINT_SAMPLE if sample else common_rules.ENDPOINT_TEMPLATED, pointer, target)
     return resolved
 
 
@@ -100,7 +99,8 @@ def callable_url(target: str, base: str, trusted_url: str) -> Endpoint | None:
     url = parsed.href.partition("#")[0]
     for variable in variables:
         url = url.replace(_STAND_IN, variable, 1)
-    is_stand_in = parsed.is_name and is_sample(parsed.host.removesuffix("."), host_of(trusted_url) or "")
+    host = parsed.host.removesuffix(".")
+    is_stand_in = "example." in host and parsed.is_name and is_sample(host, host_of(trusted_url) or "")
     return Endpoint(url, bool(variables) or is_stand_in or _COLON_VARIABLE.search(reference) is not None)
 
 
