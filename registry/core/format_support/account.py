@@ -110,8 +110,8 @@ def survey(parts: Iterable[Part], types: Mapping[str, Kind], value: Json) -> Sur
             entries.setdefault(pointer, Entry(pointer, key, item, part))
             if isinstance(item, dict):
                 for name, kind in part.members.items():
-                    if name in item:
-                        _check(item[name], kind, at(pointer, name), wrong)
+                    if name in item and not (item[name] is None or kind.holds(item[name])):
+                        wrong[at(pointer, name)] = _instead(item[name], kind)
             _check(item, part.entry, pointer, wrong)
     return Survey(tuple(entries.values()), wrong)
 

@@ -134,7 +134,7 @@ def with_common_members(service: Service, document: Document, format_slug: str) 
 
 
 def _first_page(value: manifest.Object, keys: tuple[str, ...], base: str) -> str | None:
-    return next((url for key in keys if (url := page(value.get(key), base))), None)
+    return next((url for key in keys if key in value and (url := page(value[key], base))), None)
 
 
 _BLANK: Final = Service()

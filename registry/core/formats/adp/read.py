@@ -286,7 +286,8 @@ def _read_detail_url(
     if base_url is None and not detail_url.startswith("http"):
         return None  # the missing base_url has its own finding
     address = _resolve(detail_url, base_url or detail_url)
-    if address is not None and is_unfilled(parse_short(address.url, document.url), document.url):
+    named_host = detail_url if base_url is None or detail_url.startswith("http") else base_url  # parsed once for all
+    if address is not None and is_unfilled(parse_short(named_host, document.url), document.url):
         notes.add(common_rules.TEMPLATE, pointer, detail_url)
         return None
     if address is None:
