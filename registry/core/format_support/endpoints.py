@@ -108,15 +108,20 @@ def with_defaults(url: str, variables: Object) -> str:
     """Return a templated URL with the default of each variable in its place, before it is joined with anything or
     judged (OpenAPI 3.1 section 4.8.5; `variables` of server.json). A variable without a default that can stand in a URL
     stays. Defaults are not searched for variables."""
+    has_scheme, read_to = False, 0
 
     def written(match: re.Match[str]) -> str:
+        nonlocal has_scheme, read_to
+        has_scheme, read_to = has_scheme or "://" in url[read_to : match.start()], match.end()
         default = map_of(variables, match[1]).get("default")
         if isinstance(default, bool) or not isinstance(default, str | int | float):
             return match[0]
         text = str(default).strip()
         is_usable = len(text) <= MAX_URL_CHARS and _DEFAULT.fullmatch(text) is not None
-        # an address inside another one is no part of it: it would be handed out unjudged
-        return text if is_usable and not (match.start() and "://" in text) else match[0]
+        if not is_usable or (has_scheme and "://" in text):  # a whole address inside another is handed out unjudged
+            return match[0]
+        has_scheme = has_scheme or "://" in text
+        return text
 
     return _SINGLE_BRACES.sub(written, url)
 
