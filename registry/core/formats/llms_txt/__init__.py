@@ -144,9 +144,11 @@ def _read_links(prose: str, document: Document) -> list[tuple[str, str]]:
         prose = _CODE.sub(lambda span: "" if "](" in span[2] else span[0], prose)
     named = {" ".join(label.casefold().split()): target for label, target in reversed(_DEFINITION.findall(prose))}
     for name, inline, label in _LINK.findall(prose):
+        if len(found) == MAX_TEXTS:
+            break
         target = inline or named.get(" ".join((label or name).casefold().split()))
         url = link(target, document.url) if target else None
-        if url is not None and len(found) < MAX_TEXTS:
+        if url is not None:
             found.setdefault(url, line(name, NAME_CHARS))
     return [(name, url) for url, name in found.items()]
 
