@@ -125,7 +125,7 @@ class Settings(BaseSettings):
     """Seconds for one whole request."""
     host_deadline: float = Field(default=120.0, gt=0, le=3_600)
     """Seconds for the visit of one host, without pauses for politeness."""
-    request_budget: int = Field(default=40, ge=1, le=200)
+    request_budget: int = Field(default=42, ge=1, le=200)
     """Requests to one host in one visit."""
     named_request_budget: int = Field(default=60, ge=1, le=200)
     """The same for a host that was submitted or named (`waypost crawl HOST`, `waypost check HOST`): all paths of all
