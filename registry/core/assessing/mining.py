@@ -18,6 +18,7 @@ from registry.core.format_support.public_addresses import is_public
 from registry.core.formats import FORMATS
 from registry.core.model.services import Pointer
 from registry.core.names.domains import host_of, parse_https
+from registry.core.reading.link_field import links_of
 
 MAX_MINED: Final = 40
 SCANNED_CHARS: Final = 200_000
@@ -80,14 +81,6 @@ EXPECTED: Final[Mapping[str, str | None]] = MappingProxyType({
 """The link relations that are followed (docs/crawler.md, "Pointers"), and the format each promises."""
 
 _JSON_LD = "application/ld+json"
-_PARAM_VALUE = r"""(?:"((?:[^"\\]++|\\.)*+)(?:"|\\?\Z)|([^;,]*+))"""
-_LINK_VALUE = re.compile(
-    rf"""<([^<>]{{0,2000}})>((?:\s*+;\s*+(?:[^\s;,="<>]++\s*+(?:=\s*+{_PARAM_VALUE})?+)?+)*+)""", re.DOTALL
-)
-_PARAM = re.compile(rf""";\s*+([^\s;,="<>]++)\s*+(?:=\s*+{_PARAM_VALUE})?+""", re.DOTALL)
-"""A link of a `Link` field, and one of its parameters, as RFC 8288 appendix B reads them."""
-
-_QUOTED_PAIR = re.compile(r"\\(.)", re.DOTALL)
 _BLANK: Final = r"[\t\n\f\r ]"
 _QUOTED: Final = r"""(?:"([^"]*+)(?:"|\Z)|'([^']*+)(?:'|\Z)|([^\t\n\f\r >"'][^\t\n\f\r >]*+))"""
 _ATTRIBUTE = re.compile(rf"(=?[^\t\n\f\r />=]++|=)(?:{_BLANK}*+={_BLANK}*+{_QUOTED}?+)?+")
@@ -148,11 +141,9 @@ def header_targets(url: str, headers: Mapping[str, str], relation: str) -> froze
 
 def _header_links(field: str, url: str) -> Iterator[tuple[str, list[str]]]:
     """Yield the target and the relations of each link whose context is a resource of the host of `url`."""
-    for value in _LINK_VALUE.finditer(field[:MAX_HEADER]):
-        found = reversed(_PARAM.findall(value[2]))  # the first of several equal names counts
-        params = {name.lower(): _QUOTED_PAIR.sub(r"\1", quoted) or bare.strip() for name, quoted, bare in found}
-        target, anchor = value[1].strip(), params.get("anchor")
-        if target and (anchor is None or host_of(parse_https(anchor, url) or "") == host_of(url)):
+    for target, params in links_of(field[:MAX_HEADER]):
+        anchor = params.get("anchor")
+        if anchor is None or host_of(parse_https(anchor, url) or "") == host_of(url):
             yield target, params.get("rel", "").lower().split()
 
 

@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+# RFC 8288 appendix B
 _PARAM_VALUE: Final = r"""(?:"((?:[^"\\]++|\\.)*+)(?:"|\\?\Z)|([^;,]*+))"""
 _LINK_VALUE: Final = re.compile(
     rf"""<([^<>]{{0,2000}})>((?:\s*+;\s*+(?:[^\s;,="<>]++\s*+(?:=\s*+{_PARAM_VALUE})?+)?+)*+)""", re.DOTALL
