@@ -159,16 +159,6 @@ def _mcp_configuration(data: Mapping[str, Any]) -> Mapping[str, Any] | None:
 
 # --- a capability
 
-_WHY: Final = {
-    "detail_not_fetched": "The site's document about this capability has not been read yet.",
-    "detail_missing_at_site": "The site has no document about this capability at the address that it names.",
-    "detail_not_readable": "The site's document about this capability could not be read at the last visit.",
-    "detail_elsewhere": "The document about this capability is on another site, which is not visited for it.",
-    "no_endpoint": "No document of the site names an address for this capability.",
-    "not_http": "This capability is not called over HTTPS.",
-    "no_method": "No document of the site names the HTTP method of this capability.",
-}
-
 
 async def capability(request: Request, host: str) -> Response:
     name = request.path_params["name"]
@@ -180,20 +170,20 @@ async def capability(request: Request, host: str) -> Response:
         "name": name,
         "service": service["data"],
         "record": record,
-        "reason": _WHY.get(reason or ""),
+        "reason": reason,
         "title": record.get("title") or record.get("name") or name,
     }
     return respond(request, "capability.html", values, cache=REVALIDATE)
 
 
 async def _record(request: Request, host: str, name: str) -> tuple[Mapping[str, Any], str | None]:
-    """Return the record of the capability; without a known call, with the reason. Raise Problem."""
+    """Return the record of the capability; without a known call, with the reason in words. Raise Problem."""
     try:
         return await ask(request, "/api/services/{host}/capabilities/{name}", host=host, name=name), None
     except Problem as problem:
         if problem.kind is not NO_DETAIL:
             raise
-        return problem.members, problem.members.get("reason")
+        return problem.members, problem.detail
 
 
 # --- the badge: an SVG picture for a site's own pages, without script or foreign parts
