@@ -9,6 +9,7 @@ from typing import Final
 from registry.core.format_support import manifest
 from registry.core.format_support.endpoints import Endpoint, callable_url, endpoint, lacks_scheme, link
 from registry.core.format_support.manifest import Notes, Object, first_text, short_text_of, text_of
+from registry.core.format_support.mcp_remotes import address_key, configured_servers
 from registry.core.format_support.named_addresses import named_protocols
 from registry.core.formats.a2a import rules
 from registry.core.model.documents import Document, Json
@@ -36,7 +37,6 @@ _BINDINGS: Final = {
 _BINDING_KEYS: Final = ("protocolBinding", "transport", "binding", "protocol")
 _PAGE = re.compile(r"\.html?$", re.IGNORECASE)
 _MCP = re.compile(r"\bmcp\b|modelcontextprotocol", re.IGNORECASE)
-_SERVER_ADDRESSES: Final = ("url", "httpUrl", "serverUrl", "endpoint")
 _AGENT_MEMBERS: Final = ("a2aEndpoint", "a2aUrl", "agentEndpoint", "jsonrpcEndpoint")
 
 
@@ -212,9 +212,9 @@ def protocols_of(interfaces: list[A2aInterface], card: Object, document: Documen
             yield Protocol(SLUG, version, interface.address.url, interface.binding, document.url)
     if not interfaces and without_operation(text_of(card, "url") or "", None)[1]:
         yield Protocol(SLUG, version_of(card), card_url=document.url)
-    for server in manifest.map_of(card, "mcpServers").values():
-        target = first_text(server, *_SERVER_ADDRESSES)
-        address = callable_url(target, document.url, document.url) if target else None
+    for _, _, server in configured_servers({"mcpServers": card.get("mcpServers")}):
+        key = address_key(server)
+        address = callable_url(str(server[key]), document.url, document.url) if key else None
         if address is not None and address.url not in found:
             found.add(address.url)
             yield Protocol("mcp", None, address.url)
