@@ -4,16 +4,14 @@ import json
 import re
 import shlex
 from collections.abc import Mapping
-from http.cookies import SimpleCookie
 from typing import Any, Final
-from urllib.parse import parse_qsl, unquote, urlsplit
+from urllib.parse import unquote, urlsplit
 
 from openapi_core import Config, OpenAPI
 from openapi_core.exceptions import OpenAPIError
-from openapi_core.testing import MockRequest
-from werkzeug.datastructures import ImmutableMultiDict
 
 from benchmarks.openapi_directory.oracle import Operation
+from tests.core.calling.judges import openapi_request
 
 _FORM: Final = "application/x-www-form-urlencoded"
 
@@ -39,22 +37,13 @@ def refusal(document: dict[str, Any], operation: Operation, call: Mapping[str, A
         "servers": [{"url": f"{url.scheme}://{url.netloc}{_prefix(operation, url.path)}"}],
         "paths": {operation.path: _without_servers(document["paths"][operation.path], operation.method)},
     }
-    request = MockRequest(
-        f"{url.scheme}://{url.netloc}",
-        example["method"].lower(),
-        unquote(url.path),
-        args=ImmutableMultiDict(parse_qsl(url.query, keep_blank_values=True)),
-        headers=dict(example["headers"]),
-        cookies={name: morsel.value for name, morsel in SimpleCookie(example["headers"].get("Cookie", "")).items()},
-        data=_written(call, media_type) if "body" in example else None,
-        content_type=media_type,
-    )
+    request = openapi_request(example, _written(call, media_type) if "body" in example else None)
     try:
         description = OpenAPI.from_dict(reduced, config=Config(spec_validator_cls=None))
         errors = list(description.iter_request_errors(request))
     except OpenAPIError as error:
         raise Unjudged(f"the document: {type(error).__name__}") from None
-    except Exception as error:  # whatever a broken description makes of the library
+    except Exception as error:  # a broken description may raise anything in the library
         raise Unjudged(f"openapi-core fails: {type(error).__name__}") from None
     return "; ".join(f"{type(error).__name__}: {error} {error.__cause__ or ''}" for error in errors) or None
 

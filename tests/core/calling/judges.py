@@ -53,25 +53,29 @@ def by_openapi(call: dict[str, Any], document: dict[str, Any]) -> str | None:
     # openapi-core matches servers: those of the document may be relative or missing
     servers = [server for server in document.get("servers", []) if str(server.get("url", "")).startswith("http")]
     whole = document if servers else {**document, "servers": [{"url": f"{url.scheme}://{url.netloc}"}]}
-    body = example.get("body")
-    cookies = SimpleCookie(example["headers"].get("Cookie", ""))
     media_type = example["headers"].get("Content-Type", "")
-    sent = MockRequest(
-        f"{url.scheme}://{url.netloc}",
-        example["method"].lower(),
-        unquote(url.path),
-        args=_multi(parse_qsl(url.query, keep_blank_values=True)),
-        headers=Headers(example["headers"]),
-        cookies={name: morsel.value for name, morsel in cookies.items()},
-        data=None if "body" not in example else _encoded(body, media_type),
-        content_type=media_type,
-    )
+    sent = openapi_request(example, _encoded(example["body"], media_type) if "body" in example else None)
     try:
         description = OpenAPI.from_dict(json.loads(json.dumps(whole, default=str)))
     except OpenAPIError as error:
         raise Insufficient(f"openapi-core refuses the document: {error}") from None
     errors = list(description.iter_request_errors(sent))
     return "; ".join(f"{error}: {error.__cause__}" for error in errors) or None
+
+
+def openapi_request(example: Mapping[str, Any], data: bytes | None) -> MockRequest:
+    """Return an example of a call, with this body, as openapi-core wants it."""
+    url, headers = urlsplit(example["url"]), example["headers"]
+    return MockRequest(
+        f"{url.scheme}://{url.netloc}",
+        example["method"].lower(),
+        unquote(url.path),
+        args=_multi(parse_qsl(url.query, keep_blank_values=True)),
+        headers=Headers(headers),
+        cookies={name: morsel.value for name, morsel in SimpleCookie(headers.get("Cookie", "")).items()},
+        data=data,
+        content_type=headers.get("Content-Type", ""),
+    )
 
 
 def by_mcp(call: dict[str, Any], document: dict[str, Any]) -> str | None:
@@ -197,7 +201,7 @@ def _by_schema(schema: Mapping[str, Any], value: Any) -> str | None:
     validator = jsonschema.validators.validator_for(schema, jsonschema.Draft202012Validator)
     try:
         error = next(iter(validator(schema).iter_errors(value)), None)
-    except Exception as failure:  # whatever a broken schema of the web makes of the library
+    except Exception as failure:  # a broken schema may raise anything in the library
         raise Insufficient(f"the schema cannot be used: {failure}") from None
     return None if error is None else f"/{'/'.join(map(str, error.path))}: {error.message}"
 
