@@ -1,4 +1,4 @@
-"""Where the calls of an API description go: to the host that it names, in whatever way it writes the address."""
+"""Where the calls of an API description go: to the host that it names, however it writes the address."""
 
 import json
 from typing import Any

@@ -1,7 +1,7 @@
 """Account for the entries of a document: which ones the reader understood, and which ones it dropped in silence.
 
 A format declares where its specification puts entries (`Part`) and which types members have. `survey` finds both in a
-parsed document; after the reader has run, `unread` compares. An entry is accounted for when it, or a place inside it,
+parsed document; after the reader has run, `settle` compares. An entry is accounted for when it, or a place inside it,
 is the origin of something in the service, or when a finding says what is wrong with it. Each other entry becomes a
 finding, so that a reader cannot drop an entry in silence.
 """
@@ -41,9 +41,8 @@ class Part:
     `place` is a JSON Pointer with patterns: `[]` stands for the items of a list, `{}` for the members of an object, `*`
     for either, and `get|put` for several names. `noun` names one entry in messages. `entry` is its type, `members` are
     the types of its members. `others` are all other members that the specification defines beside the names at the end
-    of `place`: an unknown object with several members beside them counts as an entry. `marks` are texts that
-    stand for no entry. `is_offered`: callers can use an
-    entry, so a document is incomplete without it.
+    of `place`: an unknown object with several members beside them counts as an entry. `marks` are texts that stand for
+    no entry. `is_offered`: callers can use an entry, so a document is incomplete without it.
     """
 
     place: str
@@ -164,13 +163,12 @@ def _collect(
         if key in names:
             if item is not None:
                 _collect(item, at(pointer, key), rest, part, wrong, found)
-        elif _is_unknown_entry(key, item, part):
+        elif key not in part.others and _is_like_an_entry(key, item):
             found.append((at(pointer, key), key, item))
 
 
-def _is_unknown_entry(key: str, item: Json, part: Part) -> bool:
-    is_defined = part.others is None or key in part.others or key.startswith("x-")
-    return not is_defined and isinstance(item, dict) and len(item) > 1
+def _is_like_an_entry(key: str, item: Json) -> bool:
+    return not key.startswith("x-") and isinstance(item, dict) and len(item) > 1
 
 
 def _items(value: Json) -> Iterator[tuple[str | int, Json]]:

@@ -165,8 +165,8 @@ def _read_offers(card: Object) -> list[Offer]:
 
 
 def _unite(offers: list[Offer]) -> list[Offer]:
-    """Return the entries, of which those with one address and without contradiction are one: some cards list their
-    addresses with methods in one place and their abilities, by address, in another."""
+    """Return the entries; several with one address become one where they do not contradict each other. Some cards list
+    their addresses with methods in one place and their abilities, by address, in another."""
     by_target: dict[str, int] = {}
     united: list[Offer] = []
     for offer in map(_completed, offers):
