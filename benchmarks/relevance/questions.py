@@ -2,7 +2,10 @@
 
 questions.tsv holds one question per row: its kind, the question, the hosts that answer it (commas; empty: none does),
 and the names of the capabilities that answer it (semicolons; empty: not judged). Answers were judged by reading the
-documents of the sites. A host that is not listed counts as no answer.
+documents of the sites, before the questions were asked. A host that is not listed counts as no answer.
+
+The kind of a question in another language is the language's ISO 639-1 code, or "none-" and the code where nothing
+answers it. The kind "language" is an older mixture.
 
 Half of the questions were used while the search was changed ("tuned on"), the other half only for the figures
 ("unseen"): the parity of the first byte of the sha256 of the question decides.
@@ -32,7 +35,8 @@ from registry.search.backend import Backend
 QUESTIONS: Final = Path(__file__).with_name("questions.tsv")
 NO_ANSWER: Final = "none"
 TYPOS: Final = "typo"
-LANGUAGES: Final = "language"
+MIXED: Final = "language"
+LANGUAGES: Final = ("de", "fr", "es", "pt", "it", "nl", "pl", "ja", "zh", "ar")
 TUNED_ON, UNSEEN = "tuned on", "unseen"
 _FIRST: Final = 3
 _PACKAGES: Final = ("tantivy", "numpy", "tokenizers", "PyStemmer")
@@ -48,6 +52,14 @@ class Judged:
     text: str
     hosts: frozenset[str]
     capabilities: frozenset[str]
+
+    @property
+    def is_answerable(self) -> bool:
+        return self.kind.partition("-")[0] != NO_ANSWER
+
+    @property
+    def is_english(self) -> bool:
+        return self.kind != MIXED and self.kind.rpartition("-")[2] not in LANGUAGES
 
     @property
     def half(self) -> str:
@@ -114,7 +126,7 @@ def read_questions(path: Path) -> list[Judged]:
 def answerable(questions: Sequence[Judged], listings: Sequence[Listing]) -> list[Judged]:
     """Return the questions that some listing answers, and those that none is meant to answer."""
     hosts = {listing.host for listing in listings}
-    return [judged for judged in questions if judged.kind == NO_ANSWER or not hosts.isdisjoint(judged.hosts)]
+    return [judged for judged in questions if not judged.is_answerable or not hosts.isdisjoint(judged.hosts)]
 
 
 async def asked(listings: Sequence[Listing], questions: Sequence[Judged], embedder: Embedder | None) -> list[Outcome]:
@@ -157,24 +169,52 @@ def figures(outcomes: Sequence[Outcome]) -> Rows:
 
 
 def _figures(outcomes: Sequence[Outcome]) -> dict[str, str]:
-    with_answer = [outcome for outcome in outcomes if outcome.judged.kind != NO_ANSWER]
-    english = [outcome for outcome in with_answer if outcome.judged.kind != LANGUAGES]
+    with_answer = [outcome for outcome in outcomes if outcome.judged.is_answerable]
+    without = [outcome for outcome in outcomes if not outcome.judged.is_answerable]
+    english = [outcome for outcome in with_answer if outcome.judged.is_english]
     right = [outcome for outcome in english if outcome.row == 1]
     wrong = [outcome for outcome in english if outcome.row != 1]
-    without = [outcome for outcome in outcomes if outcome.judged.kind == NO_ANSWER]
     figures = {
         "English, with an answer: right at row 1": _share([outcome.row == 1 for outcome in english]),
         "in the first three": _share([(outcome.row or 99) <= _FIRST for outcome in english]),
         "right capability at row 1": _share([o.capability for o in english if o.capability is not None]),
         "confident where row 1 is right": _share([outcome.confident for outcome in right]),
         "confident where row 1 is wrong": _share([outcome.confident for outcome in wrong]),
-        "confident where nothing answers": _share([outcome.confident for outcome in without]),
+        "confident where nothing answers": _share(
+            [outcome.confident for outcome in without if outcome.judged.is_english]
+        ),
         "rows of an answer, mean": f"{sum(outcome.total for outcome in english) / max(1, len(english)):.1f}",
     }
-    kinds = dict.fromkeys(outcome.judged.kind for outcome in with_answer)
+    kinds = dict.fromkeys(outcome.judged.kind for outcome in with_answer if outcome.judged.kind not in LANGUAGES)
     for kind in kinds:
         figures[f"{kind}: right at row 1"] = _share([o.row == 1 for o in with_answer if o.judged.kind == kind])
-    return figures
+    return figures | _other_languages(with_answer, without)
+
+
+def _other_languages(with_answer: Sequence[Outcome], without: Sequence[Outcome]) -> dict[str, str]:
+    asked_in = [outcome for outcome in with_answer if outcome.judged.kind in LANGUAGES]
+    if not asked_in:
+        return {}
+    rows = {
+        code: [outcome.row == 1 for outcome in asked_in if outcome.judged.kind == code]
+        for code in dict.fromkeys(outcome.judged.kind for outcome in asked_in)
+    }
+    mean = 100 * sum(sum(row) / len(row) for row in rows.values()) / len(rows)
+    right = [outcome.confident for outcome in asked_in if outcome.row == 1]
+    wrong = [outcome.confident for outcome in asked_in if outcome.row != 1]
+    nothing = [outcome.confident for outcome in without if not outcome.judged.is_english]
+    return {
+        "other languages: right at row 1": _share([outcome.row == 1 for outcome in asked_in]),
+        "other languages: right at row 1, mean of the languages": f"{mean:.1f} of {len(rows)}",
+        **{f"{code}: right at row 1": _share(row) for code, row in rows.items()},
+        "other languages: in the first three": _share([(outcome.row or 99) <= _FIRST for outcome in asked_in]),
+        "other languages: right capability at row 1": _share(
+            [o.capability for o in asked_in if o.capability is not None]
+        ),
+        "other languages: confident where row 1 is right": _share(right),
+        "other languages: confident where row 1 is wrong": _share(wrong),
+        "other languages: confident where nothing answers": _share(nothing),
+    }
 
 
 def _share(answers: Sequence[bool]) -> str:
@@ -191,7 +231,7 @@ def _print_wrong(outcomes: Sequence[Outcome], half: str) -> None:
 
 
 def _fault(outcome: Outcome) -> str:
-    if outcome.judged.kind == NO_ANSWER:
+    if not outcome.judged.is_answerable:
         return "confident" if outcome.confident else ""
     if outcome.row != 1:
         return "wrong, confident" if outcome.confident else "wrong"
