@@ -21,8 +21,7 @@ from typing import Any, Final
 from benchmarks.openapi_directory.judge import Unjudged, refusal
 from benchmarks.openapi_directory.oracle import Operation, fault, operations_of, servers_of
 from registry.core.assessing.assess import Assessment, assess_body
-from registry.core.calling.call import call_of, examples_of
-from registry.core.calling.http import Arguments
+from registry.core.calling.call import call_of, calls_made
 from registry.core.format_support.probing import CARD_CAP
 from registry.core.merging.held import HeldDocument
 from registry.core.merging.listing import reason_not_to_list
@@ -127,7 +126,7 @@ class Figures:
 
     def _add_calls(self, name: str, document: dict[str, Any], operations: list[Operation], service: Service) -> None:
         begin = time.process_time()
-        examples = examples_of(service)
+        examples = [example for example, _ in calls_made(service)]
         self._seconds["examples"] += time.process_time() - begin
         found = {
             call.origin.pointer: (capability, example)
@@ -142,7 +141,7 @@ class Figures:
                 continue
             self._counts["kept"] += 1
             capability, example = found[operation.pointer]
-            call = call_of(service, capability, None if example is None else Arguments.from_json(example))
+            call = call_of(service, capability, example)
             if call is None:
                 schemes = "/".join(sorted({address.partition(":")[0] for address in operation.addresses}))
                 self._note("not called", schemes, f"{name} {operation.pointer}")

@@ -3,15 +3,16 @@
 from collections.abc import Collection
 from dataclasses import replace
 from datetime import datetime
-from typing import Annotated, Final
+from typing import Annotated, Any, Final, Literal
 
 from fastapi import Depends, Query, Request, Response
 
 from registry.actions.queries.discover import DiscoverPage, FoundCapability, SearchResult
 from registry.api.atom import link_to_changes
+from registry.api.brief import brief
 from registry.api.documents import describe_read
 from registry.api.params import FacetNames, Flag, Limit, SortOrder, Unique, filters, question
-from registry.api.rows import confirmation, summary
+from registry.api.rows import confirmation, reach_of, summary
 from registry.api.schemas import discovery as schemas
 from registry.core.formats.adp.manifest_view import CAPABILITY_DESCRIPTION_CHARS
 from registry.core.model.listing import Filters, StaleCursor
@@ -19,6 +20,7 @@ from registry.core.model.listing import Query as SearchQuery
 from registry.core.ranking.parsed_query import highlights as find_highlights
 from registry.core.reading.plain_text import ELLIPSIS, plain
 from registry.core.search_filters import COUNTED, FILTERS
+from registry.edge import parsers
 from registry.edge.limiter import charge, of_discover
 from registry.edge.problems import INVALID_CURSOR, INVALID_PARAMETER, invalid_cursor
 from registry.edge.requests import base_url, registry_of
@@ -31,7 +33,8 @@ FRAGMENT_CHARS: Final = 240
 _CONTEXT_CHARS: Final = 60
 _READ_CHARS: Final = 2_000
 _UNTRUSTED_CAPABILITY: Final = (
-    "name", "description", "detail_url", "confirmation.message", "why.matched_terms", "highlights",
+    "name", "description", "detail_url", "confirmation.message", "why.matched_terms", "highlights", "address",
+    "record_url",
 )  # fmt: skip
 
 router = strict_router(QueryRoute, tags=["discovery"])
@@ -39,7 +42,8 @@ router = strict_router(QueryRoute, tags=["discovery"])
 
 @router.get(
     "/api/discover",
-    **describe_read(schemas.Discovered, INVALID_PARAMETER, INVALID_CURSOR),
+    **describe_read(schemas.Discovered, INVALID_PARAMETER, INVALID_CURSOR)
+    | {"response_model": schemas.Discovered | schemas.BriefDiscovered},
     summary="Find services by a sentence",
     description="Ranks the listed services by how well they answer `q`, with the capabilities that match. Relevance "
     "alone orders the rows, unless `sort` is given; `score` is the quality of what the site serves. `detail_url` is "
@@ -72,6 +76,14 @@ async def discover(
     highlights: Annotated[
         Flag, Query(description="`true`: texts are also returned with the words of the query marked.")
     ] = False,
+    view: Annotated[
+        Literal["full", "brief"],
+        *parsers.one_of("full", "brief"),
+        Query(
+            description="`brief`: for models. At most 250 tokens a row; at most three rows, the nearest ones, if the "
+            "first does not answer the query well. Without `highlights`."
+        ),
+    ] = "full",
 ) -> Response:
     text = question(q)
     charge(request, of_discover(limit, len(counted)))
@@ -81,7 +93,8 @@ async def discover(
     except StaleCursor as error:
         raise invalid_cursor(error) from None
     stems = page.stems if highlights else None
-    content = _content(page, text, stems, base_url(request), utc_now())
+    base = base_url(request)
+    content: Any = brief(page, text, base) if view == "brief" else _content(page, text, stems, base, utc_now())
     if page.facets is not None:
         counts = {name: page.facets.counts[COUNTED[name]] for name in counted}
         content["facets"] = {"services": page.facets.services, "counts": counts}
@@ -145,12 +158,20 @@ def _capability(
     capability: FoundCapability, stems: Collection[str] | None, host: str, base: str
 ) -> schemas.MatchingCapability:
     description = plain(capability.description, CAPABILITY_DESCRIPTION_CHARS)
+    reach = reach_of(capability, host, base)
     row: schemas.MatchingCapability = {
         "name": capability.name,
         "description": description,
         "detail_url": capability.detail_url or capability_url(base, host, capability.name),
+        "callable": reach["callable"],
+        "not_callable": capability.reach.get("reason"),
+        "kind": reach["kind"],
+        "method": reach["method"],
+        "address": reach["address"],
+        "record_url": reach["record_url"],
         "side_effects": capability.side_effects,
         "confirmation": confirmation(capability.confirmation),
+        "confident": capability.confident,
         "why": {
             "matched_terms": capability.matched_terms,
             "score": rounded(capability.cover),

@@ -33,6 +33,7 @@ from registry.api.rows import auth, freshness, pricing, project, summary, trust
 from registry.api.schemas import discovery, submission
 from registry.api.schemas import service as schemas
 from registry.api.schemas.ownership import OwnershipFacts
+from registry.core.calling.reach import WHY_NOT_CALLABLE
 from registry.core.calling.record import capability_record
 from registry.core.changes.kinds import state_of
 from registry.core.format_support.account import count_unread
@@ -40,7 +41,7 @@ from registry.core.format_support.common_rules import UNREAD
 from registry.core.formats.adp.detail_view import adp_detail, why_no_detail
 from registry.core.formats.adp.manifest_view import adp_manifest
 from registry.core.model.listing import Filters, TrustLevel
-from registry.core.model.services import to_json
+from registry.core.model.services import Capability, to_json
 from registry.core.names.domains import is_confusable
 from registry.core.scoring.rubric import VERSION as RUBRIC_VERSION
 from registry.core.wording.text import QUERY_CHARS
@@ -49,7 +50,6 @@ from registry.edge.limiter import charge, charge_stored, of_list
 from registry.edge.problems import (
     BUSY,
     INVALID_PARAMETER,
-    NO_DETAIL,
     NOT_THEN,
     OPTED_OUT,
     UNKNOWN_CAPABILITY,
@@ -77,19 +77,6 @@ from registry.edge.routing import strict_router
 from registry.wiring import utc_now
 
 _SORTS = ("newest", "name", "capabilities", "score", "updated")
-_NO_DETAIL = {
-    "detail_not_fetched": "The site's document for this capability has not been read yet.",
-    "detail_missing_at_site": "The site has no document for this capability at the address that its manifest names.",
-    "detail_not_readable": "The site's document for this capability could not be read at the last visit.",
-    "detail_elsewhere": "The document for this capability is on another site, which is not visited for it.",
-    "no_endpoint": "No document of the site names an endpoint for this capability.",
-    "not_http": "This capability is not called over HTTPS.",
-    "no_method": "No document of the site names the HTTP method of this capability.",
-}
-
-_OWN: Final = ("title", "side_effects", "side_effects_inferred", "confirmation_required", "injection_flags")
-"""Keys of a capability's record without text of sites; `title` here is the title of the problem."""
-
 # guard: untrusted-service
 _UNTRUSTED: Final = (
     "well_known_url", "manifest", "protocols", "score.lines.document", "score.lines.pointer", "score.lines.evidence",
@@ -144,19 +131,12 @@ async def list_services(
 
 @router.get(
     "/api/services/{domain}/capabilities/{name:path}",
-    **describe_read(
-        schemas.CapabilityDetail,
-        UNKNOWN_SERVICE,
-        UNKNOWN_CAPABILITY,
-        NO_DETAIL,
-        BUSY,
-        own={NO_DETAIL.slug: {"reason": "no_endpoint"}},
-    ),
+    **describe_read(schemas.CapabilityDetail, UNKNOWN_SERVICE, UNKNOWN_CAPABILITY, BUSY),
     summary="How to call one capability",
     description="Found by its name, else by the id that its document gives it. `call` is ready to be sent: the request "
     "as a template, the credentials, and an example. The rest is an Agent Discovery Protocol capability detail without "
     "an envelope, for services of every format. "
-    "If no HTTP call is known, the answer is a 404 that says why: endpoints are never invented.",
+    "If no call is known, `call` is null and `missing` says why: endpoints are never invented.",
 )
 async def capability(request: Request, domain: DomainPath, name: CapabilityPath) -> Response:
     host = host_in(domain)
@@ -172,23 +152,21 @@ def _capability(host: str, stored: StoredService) -> bytes:
     view = capability_view(stored)
     record = capability_record(view.service, view.capability, view.example)
     detail = adp_detail(host, view.service, view.capability, record.get("call", {}).get("example"))
+    if "call" not in record:
+        record |= {"call": None, "missing": _missing(host, stored, view.capability)}
     dates = _dated(stored.capabilities[0].dates)
-    if detail is None:
-        answered = detail_answer(stored, view.capability)
-        reason = why_no_detail(host, view.capability, answered.outcome if answered else None)
-        answer = answered and {
-            "outcome": answered.outcome, "status": answered.status, "seen_at": timestamp(answered.seen_at)
-        }  # fmt: skip
-        raise Problem(
-            NO_DETAIL,
-            _NO_DETAIL[reason],
-            reason=reason,
-            detail_url=view.capability.detail_url,
-            detail_answer=answer,
-            untrusted_text=["detail_url", *(key for key in record if key not in _OWN)],
-            **{key: value for key, value in record.items() if key != "title"} | dates,
-        )
-    return orjson.dumps(record | detail | dates)
+    return orjson.dumps(record | (detail or {}) | dates | {"untrusted_text": True})
+
+
+def _missing(host: str, stored: StoredService, capability: Capability) -> schemas.MissingCall:
+    """Return why a capability has no call, and the last answer to the request for its detail, if it names one."""
+    answered = detail_answer(stored, capability)
+    reason = why_no_detail(host, capability, answered.outcome if answered else None)
+    missing: schemas.MissingCall = {"reason": reason, "message": WHY_NOT_CALLABLE[reason]}
+    if capability.detail_url is not None and capability.detail is None:
+        missing["detail_url"] = capability.detail_url
+        missing["detail_answer"] = None if answered is None else project(schemas.DetailAnswer, answered)
+    return missing
 
 
 @router.get(

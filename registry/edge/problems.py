@@ -79,9 +79,6 @@ NOT_FOUND = ProblemType("not-found", 404, "Not found", "There is no resource at 
 UNKNOWN_SERVICE = ProblemType("unknown-service", 404, "Unknown service", "No service is listed under this host.")
 UNKNOWN_CAPABILITY = ProblemType("unknown-capability", 404, "Unknown capability",
     "The service has no capability of this name.")
-NO_DETAIL = ProblemType("no-detail", 404, "No capability detail",
-    "The capability is known, but not how to call it over HTTP: `reason` says why, `invocations` what is known. "
-    "Endpoints are never invented.")
 UNKNOWN_DOCUMENT = ProblemType("unknown-document", 404, "Unknown document",
     "The host has no current document of this id.")
 NO_BYTES = ProblemType("no-bytes", 404, "No bytes",
@@ -134,7 +131,7 @@ BUSY = ProblemType("busy", 503, "Busy",
 PROBLEM_TYPES: Final[tuple[ProblemType, ...]] = (
     BAD_REQUEST, UNKNOWN_PARAMETER, INVALID_PARAMETER, INVALID_VALUE, UNREADABLE_BODY, INVALID_BODY, INVALID_NAME,
     INVALID_CURSOR, CURSOR_EXPIRED, UNAUTHORIZED, FORBIDDEN, BLOCKED, OPTED_OUT, MIRRORED, FOREIGN_ORIGIN, NOT_FOUND,
-    UNKNOWN_SERVICE, UNKNOWN_CAPABILITY, NO_DETAIL, UNKNOWN_DOCUMENT, NO_BYTES, NOT_THEN, METHOD_NOT_ALLOWED,
+    UNKNOWN_SERVICE, UNKNOWN_CAPABILITY, UNKNOWN_DOCUMENT, NO_BYTES, NOT_THEN, METHOD_NOT_ALLOWED,
     NOT_ACCEPTABLE, REQUEST_TIMEOUT, ALREADY_KNOWN, REQUEST_IN_PROGRESS, KEY_REUSED, UNTRANSLATABLE, BODY_TOO_LARGE,
     UNSUPPORTED_MEDIA_TYPE, RANGE_NOT_SATISFIABLE, MISDIRECTED, NOT_LISTED, RATE_LIMITED, HEAD_TOO_LARGE, INTERNAL,
     UNAVAILABLE, TOO_MANY_CONNECTIONS, BUSY,

@@ -97,9 +97,7 @@ class ToolCalls:
     async def _capability_of(self, caller: Caller, host: str, name: str, max_bytes: int) -> Result:
         answer = await self.source.ask(caller, f"/api/services/{host}/capabilities/{name}")
         if answer.status != 200:
-            refused = refusal(orjson.loads(answer.body))
-            if refused.slug != "no-detail":
-                raise refused
+            raise refusal(orjson.loads(answer.body))
         url = f"{self.source.url}/api/services/{host}/capabilities/{quote(name, safe='')}"
         arguments = (answer.body, host, url, max_bytes)
         return await self.source.worked(caller, len(answer.body), results.capability, *arguments)

@@ -172,10 +172,9 @@ _CALL_ORDER: Final = (
 
 
 def capability(body: bytes, host: str, url: str, max_bytes: int) -> Result:
-    """Return the result for `/api/services/{domain}/capabilities/{name}`, or for its problem `no-detail`."""
+    """Return the result for `/api/services/{domain}/capabilities/{name}`."""
     record: Json = orjson.loads(body)
     for_content, for_text = split(max_bytes)
-    is_problem = "status" in record and str(record.get("type", "")).endswith("/no-detail")
     content: Json = {
         "found": True,
         "domain": host,
@@ -188,7 +187,7 @@ def capability(body: bytes, host: str, url: str, max_bytes: int) -> Result:
     }
     if (identifier := record.get("id")) and identifier != record["name"]:
         content["id"] = short(identifier, NAME_BYTES)
-    if (title := record.get("title")) and not is_problem:
+    if title := record.get("title"):
         content["title"] = short(title, 200)
     budget = for_content - size(content) - size(_CAPABILITY_UNTRUSTED) - ROOM
     omitted: list[str] = []
@@ -197,8 +196,8 @@ def capability(body: bytes, host: str, url: str, max_bytes: int) -> Result:
         content["call"], left_out, left = members_within(((name, call[name]) for name in names), budget * 3 // 4)
         omitted += [f"call.{name}" for name in left_out]
         budget -= budget * 3 // 4 - left
-    elif is_problem:
-        content["not_callable"] = record["detail"]
+    elif missing := record.get("missing"):
+        content["not_callable"] = missing["message"]
     rest = ("confirmation", "auth", "input_schema", "output_schema", "rate_limit", "pricing", "invocations")
     members = ((name, record[name]) for name in rest if record.get(name) not in (None, [], {}))
     more, left_out, _ = members_within(members, budget - size(rest))

@@ -113,11 +113,13 @@ def output_of(capability: OwnCapability, openapi: Mapping[str, Any]) -> dict[str
     """Return a JSON Schema for every successful answer: a few levels deep, without references."""
     responses = openapi["paths"][capability.path][capability.method.lower()]["responses"]
     components = openapi["components"]["schemas"]
-    found = [
-        _inlined(response["content"]["application/json"]["schema"], components, _LEVELS)
+    answers = [
+        response["content"]["application/json"]["schema"]
         for status, response in responses.items()
         if status.startswith("2")
     ]
+    # of several shapes (`view`), the first one is the answer to the parameters that these documents name
+    found = [_inlined(schema.get("anyOf", [schema])[0], components, _LEVELS) for schema in answers]
     shared = found[0]
     for other in found[1:]:
         shared = _shared(shared, other)

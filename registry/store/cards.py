@@ -26,6 +26,7 @@ class CardCapability(NamedTuple):
     side_effects: bool | None = None
     confirmation: dict[str, Any] | None = None  # services.Confirmation as JSON, without defaults
     injection_flags: Sequence[str] | None = None
+    reach: dict[str, Any] | None = None  # calling.reach.Reach as JSON; None: not computed yet
 
 
 @dataclass(slots=True)
@@ -72,7 +73,7 @@ CARD_FIELDS: Final[Mapping[str, str]] = {
 _CARDS: Final = f"""
 SELECT {", ".join(CARD_FIELDS.values())},
        (SELECT jsonb_agg(jsonb_build_array(c.name, c.data->'description', c.data->'detail_url', c.data->'side_effects',
-                                           c.data->'confirmation', c.data->'injection_flags')
+                                           c.data->'confirmation', c.data->'injection_flags', c.reach)
                          ORDER BY c.position)
         FROM capabilities c
         WHERE c.domain = services.domain AND c.host = services.host AND c.name = ANY(%(names)s::text[]))

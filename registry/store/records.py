@@ -171,18 +171,19 @@ class CapabilityRecord:
     data: dict[str, Any]  # services.Capability as JSON, without "detail"
     detail: dict[str, Any] | None = None
     fingerprint: str | None = None  # versions.capability_fingerprint of `data`; None: to be computed
-    example: dict[str, Any] | None = None  # calling.arguments.Arguments as JSON
+    example: dict[str, Any] | None = None  # calling.http.Arguments as JSON
+    reach: dict[str, Any] | None = None  # calling.reach.Reach as JSON
 
 
 def capability_records(
-    stored: Iterable[Mapping[str, Any]], examples: Iterable[dict[str, Any] | None]
+    stored: Iterable[Mapping[str, Any]], calls: Iterable[tuple[dict[str, Any] | None, dict[str, Any]]]
 ) -> tuple[CapabilityRecord, ...]:
-    """Return the capabilities, which are `stored` as JSON, with the arguments of their example calls."""
+    """Return the capabilities, which are `stored` as JSON. `calls`: example and reach of each, as JSON."""
     made = []
-    for value, example in zip(stored, examples, strict=True):
+    for value, (example, reach) in zip(stored, calls, strict=True):
         data = {key: item for key, item in value.items() if key != "detail"}
         digest = capability_fingerprint(data)
-        made.append(CapabilityRecord(value["name"], data, value.get("detail"), digest, example))
+        made.append(CapabilityRecord(value["name"], data, value.get("detail"), digest, example, reach))
     return tuple(made)
 
 

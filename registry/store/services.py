@@ -135,6 +135,7 @@ class Services(Repository):
         rows = [
             {"domain": domain, "host": host, "name": (name := key_name(capability.name)), "position": position}
             | {"data": capability.data, "detail": capability.detail, "example": capability.example}
+            | {"reach": capability.reach}
             | _dated(capability, dates.get((domain, host, name)), now)
             for (domain, host), host_capabilities in capabilities.items()
             for position, capability in enumerate(host_capabilities)

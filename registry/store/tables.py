@@ -228,10 +228,13 @@ class CapabilityRow(HostTable):
     # Arguments of the example call, made from the schema in `data` when it was recorded; NULL: it has no example, or an
     # older program wrote the row.
     example: Mapped[JsonB | None]
+    reach: Mapped[JsonB | None]  # whether and where it can be called, see core/calling/reach.py; NULL: not computed yet
     fingerprint: Mapped[Bytes | None]  # as in the change feed; NULL: written before it was stored
     # NULL in rows of programs that did not write them. `changed_at`: when it got this fingerprint.
     first_seen_at: Mapped[Moment | None]
     changed_at: Mapped[Moment | None]
+
+    __table_args__ = (Index("ix_capabilities_unreached", "domain", "host", postgresql_where=text("reach IS NULL")),)
 
 
 class FindingRow(HostTable):

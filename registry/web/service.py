@@ -7,7 +7,7 @@ from typing import Any, Final
 from starlette.requests import Request
 from starlette.responses import Response
 
-from registry.edge.problems import INVALID_PARAMETER, NO_DETAIL, UNKNOWN_SERVICE, Problem
+from registry.edge.problems import INVALID_PARAMETER, UNKNOWN_SERVICE, Problem
 from registry.edge.responses import CACHED, REVALIDATE, encoded_response
 from registry.web.asking import ask, number_of
 from registry.web.rendering import canonical_host, links_of, pages_of, respond
@@ -162,28 +162,18 @@ def _mcp_configuration(data: Mapping[str, Any]) -> Mapping[str, Any] | None:
 
 async def capability(request: Request, host: str) -> Response:
     name = request.path_params["name"]
-    (record, reason), service = await asyncio.gather(
-        _record(request, host, name), ask(request, "/api/services/{host}", host=host)
+    record, service = await asyncio.gather(
+        ask(request, "/api/services/{host}/capabilities/{name}", host=host, name=name),
+        ask(request, "/api/services/{host}", host=host),
     )
     values = {
         "host": host,
         "name": name,
         "service": service["data"],
         "record": record,
-        "reason": reason,
         "title": record.get("title") or record.get("name") or name,
     }
     return respond(request, "capability.html", values, cache=REVALIDATE)
-
-
-async def _record(request: Request, host: str, name: str) -> tuple[Mapping[str, Any], str | None]:
-    """Return the record of the capability; without a known call, with the reason in words. Raise Problem."""
-    try:
-        return await ask(request, "/api/services/{host}/capabilities/{name}", host=host, name=name), None
-    except Problem as problem:
-        if problem.kind is not NO_DETAIL:
-            raise
-        return problem.members, problem.detail
 
 
 # --- the badge: an SVG picture for a site's own pages, without script or foreign parts

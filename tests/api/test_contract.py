@@ -381,16 +381,17 @@ async def test_a_capability_says_how_it_is_called(api: Api) -> None:
     assert detail["request_example"] == detail["call"]["example"]
 
 
-async def test_a_capability_without_a_detail_is_a_404_with_a_reason(api: Api) -> None:
-    response = await api.get(f"/api/services/{PIGEON}/capabilities/price_parcel")
-    assert response.status_code == 404
-    assert_shape(shapes.FAILED, response.json())
-    assert response.json()["reason"] == "detail_missing_at_site"
-    answer = response.json()["detail_answer"]
+async def test_a_capability_without_a_call_says_what_is_missing(api: Api) -> None:
+    record = await api.json(f"/api/services/{PIGEON}/capabilities/price_parcel")
+    assert (record["name"], record["call"], record["untrusted_text"]) == ("price_parcel", None, True)
+    missing = record["missing"]
+    assert missing["reason"] == "detail_missing_at_site" and "endpoint" not in record
+    answer = missing["detail_answer"]
     assert (answer["outcome"], answer["status"]) == ("absent", 404) and answer["seen_at"]
     page = (await api.get(f"/s/{PIGEON}/c/price_parcel", headers={"accept": "text/html"})).text
     assert "The last answer had status 404 and came" in page and "not been read" not in page
-    assert response.json()["detail_url"] == f"{PIGEON_BASE}/caps/price_parcel"
+    assert missing["message"] in page.replace("&#39;", "'")
+    assert missing["detail_url"] == f"{PIGEON_BASE}/caps/price_parcel"
     for unknown in (f"/api/services/{PIGEON}/capabilities/fly", "/api/services/unknown.example/capabilities/fly"):
         assert (await api.get(unknown)).json()["type"] == "/api/problems/unknown-capability"
 

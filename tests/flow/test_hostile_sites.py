@@ -204,7 +204,8 @@ async def assert_api_responses(client: httpx2.AsyncClient, host: str, is_listed:
         if host == "names.example":
             assert (detail_response.status_code, body.get("name")) == (200, name)
         else:  # the capability is known, but the site serves no detail
-            assert body["type"] == "/api/problems/no-detail", (host, name)
+            assert (detail_response.status_code, body["call"]) == (200, None), (host, name)
+            assert body["missing"]["reason"], (host, name)
 
 
 @pytest.mark.long

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
 
 from registry.actions.dumps import OptOutState
-from registry.core.calling.call import examples_of
+from registry.core.calling.reach import detail_answers, recorded_calls
 from registry.core.format_support.public_addresses import public_merged
 from registry.core.formats.adp.manifest_view import adp_base_url
 from registry.core.merging.merge import Usage, usage_of
@@ -210,8 +210,9 @@ def _service(domain: str, host: str, shape: _Service) -> ReceivedRecord:
     stated = [one.data | ({} if one.detail is None else {"detail": one.detail}) for one in shape.capabilities]
     service, _ = public_merged(from_json({**shape.model, "capabilities": stated}), host)  # guard: record-addresses
     model = to_json(service)
-    examples = examples_of(service)  # guard: mirror-examples
-    capabilities = records.capability_records(model.pop("capabilities", ()), examples)
+    answered = detail_answers((None, one.url, one.outcome) for one in shape.documents)
+    calls = list(recorded_calls(host, service, answered))  # guard: mirror-examples
+    capabilities = records.capability_records(model.pop("capabilities", ()), calls)
     record = records.ServiceRecord.of_listing(
         listing,
         base_url=adp_base_url(host, service),

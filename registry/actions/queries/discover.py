@@ -87,12 +87,13 @@ a fifth of the time (benchmarks/search-lab.md)."""
 MAX_DEPTH: Final = 1_000  # how deep a client may page, and how many candidates are fetched when browsing
 ALIKE: Final = 5  # maximum number of folded hosts listed with a hit
 _CARDS_AT_ONCE: Final = 10
+NOT_READ: Final[Mapping[str, Any]] = {"callable": "unknown", "reason": "detail_not_fetched"}
 
 
 class FoundCapability(NamedTuple):
     """A matched capability. `detail_url`: absolute URL of the host's own document. `cover`: share of the query that the
     capability covers, 0 to 1. `similarity`: its cosine with the query. `side_effects`: None if not declared.
-    `confirmation`: services.Confirmation as JSON, without defaults."""
+    `confirmation`: services.Confirmation as JSON, without defaults. `reach`: calling.reach.Reach as JSON."""
 
     name: str
     description: str
@@ -103,6 +104,8 @@ class FoundCapability(NamedTuple):
     similarity: float
     confirmation: dict[str, Any] | None = None
     injection_flags: tuple[str, ...] = ()
+    confident: bool = True
+    reach: Mapping[str, Any] = NOT_READ
 
 
 class SearchResult(NamedTuple):
@@ -216,6 +219,8 @@ def _capabilities(card: Card, matches: Sequence[CapabilityMatch]) -> tuple[Found
             match.similarity,
             card_capability.confirmation,
             tuple(card_capability.injection_flags or ()),
+            match.confident,
+            card_capability.reach or NOT_READ,
         )
         for match in matches
         if (card_capability := current.get(match.name))

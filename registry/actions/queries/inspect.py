@@ -21,8 +21,8 @@ from registry.actions.recording.conclude import StoredDomains, compare, conclude
 from registry.core.access.holds import HOLD_KINDS, HoldKind
 from registry.core.assessing import firewalls
 from registry.core.calling.http import Arguments
+from registry.core.calling.reach import detail_answers
 from registry.core.changes.kinds import State, state_of_host
-from registry.core.merging.details import RELATION, detail_reference
 from registry.core.merging.rules import NOT_LISTED
 from registry.core.model.documents import Outcome, Purpose
 from registry.core.model.findings import Severity
@@ -190,8 +190,7 @@ class QueueState:
 
 def detail_answer(stored: StoredService, capability: Capability) -> DocumentRecord | None:
     """Return the last answer to a request for the capability's detail; None if it was not requested yet."""
-    place = detail_reference(capability)
-    return next((one for one in stored.documents if place is not None and one.via == place), None)
+    return detail_answers((one.via, one.url, one) for one in stored.documents)(capability)
 
 
 def capability_view(stored: StoredService) -> CapabilityView:
@@ -416,7 +415,7 @@ class QueryActions:
             if stored is None or stored.capabilities[0].detail is not None or not stored.names_detail:
                 return stored
             documents = [one for one in await uow.documents.of([domain]) if one.host == host]
-        details = (one for one in documents if one.via is not None and one.via.rel == RELATION)
+        details = (one for one in documents if one.purpose == Purpose.DETAIL.value)
         return replace(stored, documents=tuple(details))
 
     async def status(self, host: str) -> HostReport | None:

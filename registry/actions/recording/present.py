@@ -12,7 +12,7 @@ from typing import Any, Final, Literal
 
 from registry.actions.recording.reconcile import Current, DocumentChanges
 from registry.core.assessing.assess import Assessment, assess_body
-from registry.core.calling.call import examples_of
+from registry.core.calling.reach import detail_answers, recorded_calls
 from registry.core.calling.server_records.record import NO_SERVERS, ServerRecords, server_records
 from registry.core.changes.kinds import State, state_of
 from registry.core.changes.versions import Version, changed, listed
@@ -79,7 +79,9 @@ def present(
         return Presentation(None, (), findings, None)
     graded = score(service, merged.findings)
     model = to_json(service)
-    capabilities = records.capability_records(model.pop("capabilities", ()), examples_of(service))
+    answered = detail_answers((one.via, one.requested, one.assessment.outcome) for one in documents)
+    calls = list(recorded_calls(host, service, answered))
+    capabilities = records.capability_records(model.pop("capabilities", ()), calls)
     spoken = spoken_of(host, service, merged.findings)
     trust = trust_of(
         host, service, merged.findings, is_failing=standing.is_failing, known=standing.known, spoken=spoken

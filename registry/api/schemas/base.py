@@ -219,6 +219,31 @@ class Confirmation(Shape):
     message: Annotated[str | None, about("The site's question for that person.", None)]
 
 
+class Reached(Shape):
+    """Whether and where a capability can be called."""
+
+    callable: Annotated[
+        bool | Literal["unknown"],
+        about("Whether its record has a call. `unknown`: a document of it is read at a later visit.", True),
+    ]
+    kind: Annotated[
+        str | None,
+        about("`http`, `mcp_tool`, `mcp_server`, `a2a_skill`, `woa_operation` or `navigation`; null: no call.", "http"),
+    ]
+    method: Annotated[str | None, about("The HTTP method of the call.", "POST")]
+    address: Annotated[
+        str | None,
+        about(
+            "The URL of the call, or its template (RFC 6570). null: no call, one without an address, or one with a "
+            "very long address.",
+            "https://api.pigeonpost.example/v2/parcels",
+        ),
+    ]
+    record_url: Annotated[
+        str, about("The whole record in this registry.", f"{EXAMPLE_SERVICE_URL}/capabilities/create_parcel")
+    ]
+
+
 class Summary(Shape):
     """The members of every row about a service."""
 

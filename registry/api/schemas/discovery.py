@@ -1,10 +1,11 @@
 """The answers of `/api/discover` and `/api/services`: ranked and listed services."""
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, NotRequired
+from typing import Annotated, Any, NotRequired, Required
 
 from registry.api.schemas import base
 from registry.api.schemas.base import Shape, about, sample
+from registry.core.calling.reach import WHY_NOT_CALLABLE
 
 
 class FoundService(base.Summary):
@@ -44,7 +45,13 @@ class Highlights(Shape):
     ]
 
 
-class MatchingCapability(Shape):
+ReadyCall = Annotated[
+    dict[str, Any] | None,
+    about("With `include=call`: `call` of the record; null: it has none, or it is too large for this answer."),
+]
+
+
+class MatchingCapability(base.Reached):
     name: Annotated[str, sample("create_parcel")]
     description: Annotated[str, sample("Creates a parcel and returns its label.")]
     detail_url: Annotated[
@@ -56,10 +63,15 @@ class MatchingCapability(Shape):
     ]
     side_effects: Annotated[bool | None, about("null: the documents do not say.", True)]
     confirmation: Annotated[base.Confirmation | None, about("null: the documents do not say.", None)]
+    confident: Annotated[bool, about("This capability by itself answers the query.", True)]
+    not_callable: Annotated[
+        str | None, about("Why it cannot be called; null: it can.", None, enum=[*WHY_NOT_CALLABLE, None])
+    ]
     why: CapabilityMatchReason
     injection_flags: base.InjectionFlags
     untrusted_text: base.UntrustedText
     highlights: NotRequired[Annotated[list[TextSegment], about("Of the description; with `highlights=true`.")]]
+    call: NotRequired[ReadyCall]
 
 
 class DiscoverRow(Shape):
@@ -102,6 +114,44 @@ class Discovered(base.Succeeded):
     next_cursor: Annotated[str | None, about("The cursor for the next rows of the same query; null at the end.", None)]
     generation: Annotated[str, about("The state of the index that answered.", "5f0e1c2d9a47.12")]
     confident: Annotated[bool, about("Of the first row. false: it does not answer the query well.", True)]
+    corrected: Annotated[
+        Mapping[str, str], about("Misspelt word of the query -> the word that was searched instead.", {})
+    ]
+    untrusted_text: base.UntrustedText
+    facets: NotRequired[Annotated[FacetCounts, about("With `facets`.")]]
+    suggestions: NotRequired[Annotated[Suggested, about("If the answer is not confident.")]]
+
+
+class BriefCapability(base.Reached, total=False):
+    name: Required[Annotated[str, sample("create_parcel")]]
+    description: Required[Annotated[str, about("Cut to a sentence or two.", "Creates a parcel and returns its label.")]]
+    not_callable: Annotated[str, about("Why it cannot be called.", enum=list(WHY_NOT_CALLABLE))]
+    side_effects: Required[Annotated[bool | None, about("null: the documents do not say.", True)]]
+    confident: Required[Annotated[bool, about("This capability by itself answers the query.", True)]]
+    call: ReadyCall
+    injection_flags: base.InjectionFlags
+
+
+class BriefRow(Shape):
+    domain: base.HostName
+    name: Annotated[str, sample("Pigeonpost")]
+    why: Annotated[str, about("Why the row is here, in a sentence.", "Matches: send, parcel.")]
+    trust: base.Trust
+    confident: Annotated[bool, about("It is close enough to count as an answer.", True)]
+    capability: Annotated[BriefCapability | None, about("The one that fits best; null: only the service as a whole.")]
+    also: Annotated[Sequence[str], about("Names of further capabilities that fit, at most two.", ["price_parcel"])]
+    description: NotRequired[Annotated[str, about("Of the service; only where `capability` is null.")]]
+    injection_flags: NotRequired[base.InjectionFlags]
+
+
+class BriefDiscovered(base.Succeeded):
+    """The answer with `view=brief`."""
+
+    query: Annotated[str, about("The query as it was searched.", "send a parcel")]
+    confident: Annotated[bool, about("Of the first row. false: it does not answer the query well.", True)]
+    nearest: Annotated[bool, about("The rows do not answer the query well; at most three, the nearest.", False)]
+    data: list[BriefRow]
+    next_cursor: Annotated[str | None, about("The cursor for the next rows of the same query; null at the end.", None)]
     corrected: Annotated[
         Mapping[str, str], about("Misspelt word of the query -> the word that was searched instead.", {})
     ]

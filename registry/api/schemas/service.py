@@ -6,6 +6,7 @@ from typing import Annotated, Any, Final, Literal, NotRequired, Required
 from registry.api.schemas import base
 from registry.api.schemas.base import Shape, about, answer_of, sample
 from registry.api.schemas.ownership import OwnershipFacts
+from registry.core.calling.reach import WHY_NOT_CALLABLE
 
 _DOCUMENT: Final = "https://api.pigeonpost.example/.well-known/agent"
 
@@ -281,50 +282,64 @@ class Parameter(Shape):
     required: Annotated[bool, sample(True)]
 
 
+class DetailAnswer(Shape):
+    """The last answer to the request for the capability's document."""
+
+    outcome: Annotated[str, sample("absent")]
+    status: Annotated[int | None, sample(404)]
+    seen_at: base.Timestamp
+
+
+class MissingCall(Shape):
+    """Why a capability has no call."""
+
+    reason: Annotated[str, about("The code.", "no_endpoint", enum=list(WHY_NOT_CALLABLE))]
+    message: Annotated[str, about("The reason in a sentence.", WHY_NOT_CALLABLE["no_endpoint"])]
+    detail_url: NotRequired[Annotated[str, about("The document that the manifest names and that was not read.")]]
+    detail_answer: NotRequired[Annotated[DetailAnswer | None, about("null: it was not requested.")]]
+
+
 class CapabilityDetail(Shape, total=False):
     """A capability detail of the Agent Discovery Protocol 1.0, with everything else that the documents say.
 
-    A key that is not required is absent where the documents say nothing.
+    A key that is not required is absent where the documents say nothing. The members of the detail that ADP requires
+    (`endpoint`, `method`, `parameters`, the examples) are there wherever an HTTP call is known.
     """
 
     id: Annotated[str, about("The document's own.", "create_parcel")]
     name: Required[Annotated[str, about("Unique within the service.", "create_parcel")]]
     title: Annotated[str, about("For people.", "Create a parcel")]
     description: Required[Annotated[str, sample("Creates a parcel and returns its label.")]]
-    endpoint: Required[Annotated[str, about("Absolute, or to be appended to the manifest's `base_url`.", "/parcels")]]
-    method: Required[Annotated[str, sample("POST")]]
-    parameters: Required[
-        Annotated[
-            list[Parameter],
-            sample(
-                [
-                    {
-                        "name": "weight_g",
-                        "type": "number",
-                        "description": "Weight in grams.",
-                        "required": True,
-                        "example": 250,
-                        "in": "body",
-                    }
-                ]
-            ),
-        ]
-    ]
-    request_example: Required[
-        Annotated[
-            dict[str, Any],
-            sample(
+    endpoint: Annotated[str, about("Absolute, or to be appended to the manifest's `base_url`.", "/parcels")]
+    method: Annotated[str, sample("POST")]
+    parameters: Annotated[
+        list[Parameter],
+        sample(
+            [
                 {
-                    "method": "POST",
-                    "url": "https://api.pigeonpost.example/v2/parcels",
-                    "headers": {"X-Key": "..."},
-                    "body": {"weight_g": 250},
+                    "name": "weight_g",
+                    "type": "number",
+                    "description": "Weight in grams.",
+                    "required": True,
+                    "example": 250,
+                    "in": "body",
                 }
-            ),
-        ]
+            ]
+        ),
     ]
-    response_example: Required[Annotated[dict[str, Any], sample({"status": 201, "body": {"id": "p_1"}})]]
-    derived: Required[Annotated[list[str], about("Examples that the site does not give and that were derived.", [])]]
+    request_example: Annotated[
+        dict[str, Any],
+        sample(
+            {
+                "method": "POST",
+                "url": "https://api.pigeonpost.example/v2/parcels",
+                "headers": {"X-Key": "..."},
+                "body": {"weight_g": 250},
+            }
+        ),
+    ]
+    response_example: Annotated[dict[str, Any], sample({"status": 201, "body": {"id": "p_1"}})]
+    derived: Annotated[list[str], about("Examples that the site does not give and that were derived.", [])]
     side_effects: Annotated[bool | None, about("Only what the documents say; null: unknown.", True)]
     side_effects_inferred: Annotated[
         dict[str, Any],
@@ -343,7 +358,8 @@ class CapabilityDetail(Shape, total=False):
     output_schema: Annotated[dict[str, Any], about("JSON Schema of the result.", {"type": "object"})]
     result_note: Annotated[str, about("What is returned, in words.", "A label.")]
     invocations: Annotated[list[dict[str, Any]], about("Every known way to call it.", [])]
-    call: Annotated[Call, about("The first of them, ready to be sent.")]
+    call: Required[Annotated[Call | None, about("The first of them, ready to be sent; null: see `missing`.")]]
+    missing: Annotated[MissingCall, about("Only without a call.")]
     auth: Annotated[
         dict[str, Any],
         about(

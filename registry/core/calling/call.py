@@ -1,6 +1,6 @@
 """Make the call of one capability in its own protocol, complete and ready to send."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from registry.core.calling.a2a import message_call
@@ -16,22 +16,26 @@ from registry.core.model.services import Capability, Invocation, Origin, Service
 def example_of(service: Service, capability: Capability, effort: Effort) -> Arguments | None:
     """Return the arguments of the capability's call, made from its schema; None where its call has none. This is the
     expensive part of a call: it is done once, when a service is recorded."""
+    return _make(service, capability, effort)[0]
+
+
+def calls_made(service: Service) -> Iterator[tuple[Arguments | None, dict[str, Any] | None]]:
+    """Yield the arguments of the call of each capability and the call, within the budget of the service. They are made
+    when a service is recorded and nowhere else: no request computes anything from a site's schema."""
+    whole = Effort(SERVICE_EFFORT)
+    for capability in service.capabilities:
+        yield _make(service, capability, Effort(whole=whole))
+
+
+def _make(service: Service, capability: Capability, effort: Effort) -> tuple[Arguments | None, dict[str, Any] | None]:
     made: list[Arguments] = []
 
     def make(params: Mapping[str, Any] | None, given: Mapping[str, Any]) -> Arguments:
         made.append(arguments_of(params, effort, given))
         return made[-1]
 
-    _call_with(service, capability, make)
-    return made[-1] if made else None
-
-
-def examples_of(service: Service) -> list[dict[str, Any] | None]:
-    """Return the arguments of the call of each capability, JSON-ready, within the budget of the service. They are made
-    when a service is recorded and nowhere else: no request computes anything from a site's schema."""
-    whole = Effort(SERVICE_EFFORT)
-    examples = (example_of(service, capability, Effort(whole=whole)) for capability in service.capabilities)
-    return [None if example is None else example.to_json() for example in examples]
+    call = _call_with(service, capability, make)
+    return made[-1] if made else None, call
 
 
 def call_of(service: Service, capability: Capability, example: Arguments | None) -> dict[str, Any] | None:

@@ -38,6 +38,9 @@ PricingKind = Literal["free", "freemium", "paid", "unknown"]
 SideEffects = Literal["true", "false", "unknown"]
 """The side effects of a capability that the documents state, or `unknown`."""
 
+Callability = Literal["true", "false", "unknown"]
+"""Whether a capability can be called; `unknown` where a later visit may bring its call."""
+
 SortBy = Literal["relevance", "score", "freshness"]
 
 
@@ -150,12 +153,14 @@ class Query:
 
 
 class CapabilityMatch(NamedTuple):
-    """`score` is the share of the query's weight that its words match, `similarity` the cosine; both 0 to 1."""
+    """`score` is the share of the query's weight that its words match, `similarity` the cosine; both 0 to 1.
+    `confident`: whether this capability by itself answers the query."""
 
     name: str
     matched_terms: tuple[str, ...]
     score: float
     similarity: float
+    confident: bool = True
 
 
 class Hit(NamedTuple):

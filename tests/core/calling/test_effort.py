@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from registry.core.calling import schemas
-from registry.core.calling.call import call_of, examples_of
+from registry.core.calling.call import call_of, calls_made
 from registry.core.calling.effort import MAX_PATTERN_WORK, MAX_VALUE_WEIGHT, Effort, pattern_work, weight_of
 from registry.core.calling.http import TOO_LONG, arguments_of
 from registry.core.model.services import Capability, Invocation, Service
@@ -46,7 +46,7 @@ def test_no_service_is_much_work() -> None:
     service = Service(
         capabilities=tuple(Capability(str(n), str(n), params=p, invocations=(POST,)) for n, p in enumerate(worst))
     )
-    assert best_of_three(lambda: examples_of(service)) < SERVICE_CPU_SECONDS
+    assert best_of_three(lambda: list(calls_made(service))) < SERVICE_CPU_SECONDS
 
 
 @settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
@@ -80,19 +80,19 @@ def test_an_ordinary_capability_is_not_hindered_by_a_hostile_one() -> None:
     service = Service(
         capabilities=tuple(Capability(str(n), str(n), params=p, invocations=(POST,)) for n, p in enumerate(params))
     )
-    examples = examples_of(service)
-    assert [bool(example and example["missing"]) for example in examples] == [True, True, False]
-    assert examples[2] is not None and examples[2]["values"] == {"id": 1}
+    examples = [example for example, _ in calls_made(service)]
+    assert [bool(example and example.missing) for example in examples] == [True, True, False]
+    assert examples[2] is not None and examples[2].values == {"id": 1}
 
 
 def test_the_budget_of_the_service_ends_too() -> None:
     """Each capability by itself is affordable."""
     params = {"type": "object", "example": {"a": ["x"] * 3_000}}
     capabilities = tuple(Capability(str(n), str(n), params=params, invocations=(POST,)) for n in range(300))
-    examples = examples_of(Service(capabilities=capabilities))
-    assert [bool(example and example["missing"]) for example in (examples[0], examples[-1])] == [False, True]
+    examples = [example for example, _ in calls_made(Service(capabilities=capabilities))]
+    assert [bool(example and example.missing) for example in (examples[0], examples[-1])] == [False, True]
     last = examples[-1]
-    assert last is not None and last["missing"][0]["why"] == "the examples of this service would take too much work"
+    assert last is not None and last.missing[0].why == "the examples of this service would take too much work"
 
 
 @pytest.mark.parametrize("name", WORST)

@@ -14,7 +14,7 @@ GUARDS: Final = (
     Guard(
         "mirror-examples",
         "a mirror makes the examples of calls itself",
-        Edit(r"examples_of\(service\)", "[None] * len(service.capabilities)"),
+        Edit(r"list\((.+)\)", r"[call._replace(example=None) for call in \1]"),
         (f"{_RECEIVED}test_examples_of_calls_are_made_here",),
     ),
     # files of a dump

@@ -1,9 +1,9 @@
 """Present any capability as an ADP capability detail (Agent Discovery Protocol 1.0, section 5).
 
-Clients use `endpoint`, `method` and `parameters` without checks, so these are always present. Without a known HTTP
-call there is no detail (`adp_detail` returns None and `why_no_detail` the reason), because an invented endpoint would
-send credentials to the wrong server. A missing `request_example` is the example of `core/calling`, which the caller
-passes in; it is listed in `derived`. An undescribed response is an empty object.
+Clients use `endpoint`, `method` and `parameters` without checks, so these are always present in a detail. Without a
+known HTTP call there is no detail, because an invented endpoint would send credentials to the wrong server. A missing
+`request_example` is the example of `core/calling`, which the caller passes in; it is listed in `derived`. An
+undescribed response is an empty object.
 """
 
 import re
@@ -22,7 +22,7 @@ MAX_PARAMETERS: Final = 500
 
 NoDetail = Literal[
     "detail_not_fetched", "detail_missing_at_site", "detail_not_readable", "detail_elsewhere",
-    "no_endpoint", "not_http", "no_method",
+    "no_endpoint", "not_http", "no_method", "unknown_request",
 ]  # fmt: skip
 
 _METHODS: Final[Mapping[InvocationKind, str]] = {
@@ -43,7 +43,7 @@ _METHOD = re.compile(r"[A-Z]{1,20}")
 def adp_detail(
     host: str, service: Service, capability: Capability, example: Mapping[str, Any] | None = None
 ) -> dict[str, Any] | None:
-    """Return the CapabilityDetail, or None where no HTTP call is known (see `why_no_detail`). `example` is a request
+    """Return the CapabilityDetail, or None where no HTTP call is known. `example` is a request
     that was derived (`call_of(...)["example"]`); without one only method and URL are shown."""
     host_detail = _host_detail(host, service, capability, example)
     if host_detail is not None:
@@ -53,8 +53,9 @@ def adp_detail(
 
 
 def why_no_detail(host: str, capability: Capability, answered: Outcome | None = None) -> NoDetail:
-    """Return why `adp_detail` returns None for this capability. `answered`: how the last request for its detail ended,
-    None without one. Details of other sites are never requested (docs/crawler.md, "Pointers")."""
+    """Return why this capability has no call. `answered`: how the last request for its detail ended, None without one.
+    Details of other sites are never requested (docs/crawler.md, "Pointers"). An address without a known protocol has a
+    detail, and no call: `unknown_request`."""
     if capability.detail_url is not None and capability.detail is None:
         if answered in ABSENCE:
             return "detail_missing_at_site"
@@ -66,7 +67,9 @@ def why_no_detail(host: str, capability: Capability, answered: Outcome | None = 
     endpoints = [call.endpoint for call in capability.invocations if call.endpoint and call.kind != "pointer"]
     if not endpoints:
         return "no_endpoint"
-    return "no_method" if any(_is_https(url) for url in endpoints) else "not_http"
+    if not any(_is_https(url) for url in endpoints):
+        return "not_http"
+    return "no_method" if preferred_call(capability) is None else "unknown_request"
 
 
 def _host_detail(

@@ -1,0 +1,78 @@
+"""From a sentence to a call: rows say whether and where a capability can be called, and their record says the same."""
+
+from typing import Any
+
+import pytest
+
+from tests.api.sites import BIKES, CARD, ELSEWHERE, PIGEON, TOOLS
+from tests.support.api import PUBLIC_URL, Api
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+QUESTIONS = ("create a parcel", "price a parcel", "rent a bicycle", "book a table", "weather forecast", "sell shoes",
+             "sell hats", "greets visitors")  # fmt: skip
+
+
+async def record_of(api: Api, row: dict[str, Any]) -> Any:
+    assert row["record_url"].startswith(PUBLIC_URL)
+    response = await api.get(row["record_url"].removeprefix(PUBLIC_URL))
+    assert response.status_code == 200, response.text
+    return response.json()
+
+
+async def test_rows_and_records_agree(api: Api) -> None:
+    seen = {}
+    for question in QUESTIONS:
+        for row in (await api.json("/api/discover", q=question, limit=50))["data"]:
+            for capability in row["matching_capabilities"]:
+                record = await record_of(api, capability)
+                call, missing = record["call"], record.get("missing", {})
+                assert capability["callable"] is (call is not None)
+                assert capability["not_callable"] == missing.get("reason")
+                assert capability["kind"] == (call and call["kind"])
+                assert capability["method"] == (call and call["request"]["method"])
+                assert capability["address"] == (call and call["request"]["url"])
+                seen[row["service"]["domain"], capability["name"]] = capability["not_callable"] or capability["kind"]
+    assert seen[PIGEON, "create_parcel"] == "http" and seen[PIGEON, "price_parcel"] == "detail_missing_at_site"
+    assert seen[ELSEWHERE, "sell_shoes"] == "detail_elsewhere" and seen[BIKES, "rent_bike"] == "http"
+    assert (seen[CARD, "Book a table"], seen[TOOLS, "get_forecast"]) == ("a2a_skill", "mcp_tool")
+
+
+# --- the brief view
+
+
+async def test_a_brief_row_has_what_leads_to_the_call(api: Api) -> None:
+    answer = await api.json("/api/discover", q="rent a bicycle", view="brief")
+    assert (answer["confident"], answer["nearest"], answer["query"]) == (True, False, "rent a bicycle")
+    first = answer["data"][0]
+    assert (first["domain"], first["trust"], first["confident"]) == (BIKES, "verified", True)
+    assert first["why"] == "Matches: rent, bicycle."
+    full = (await api.json("/api/discover", q="rent a bicycle"))["data"][0]["matching_capabilities"][0]
+    capability = first["capability"]
+    assert capability == {key: full[key] for key in capability}
+    assert {"callable", "kind", "method", "address", "record_url", "side_effects", "confident"} <= capability.keys()
+    missing = (await api.json("/api/discover", q="price a parcel", view="brief"))["data"][0]["capability"]
+    assert (missing["callable"], missing["not_callable"]) == (False, "detail_missing_at_site")
+
+
+async def test_a_brief_answer_that_is_not_confident_has_at_most_three_rows(api: Api) -> None:
+    question = "tickets and parcels and bicycles and hats and shoes for weather guests on the moon"
+    vague = {"q": question, "include_unverified": "true"}
+    full = await api.json("/api/discover", **vague)
+    assert not full["confident"] and full["result_count"] > 3
+    answer = await api.json("/api/discover", **vague, view="brief")
+    assert (answer["confident"], answer["nearest"], answer["next_cursor"]) == (False, True, None)
+    assert [row["domain"] for row in answer["data"]] == [row["service"]["domain"] for row in full["data"][:3]]
+    assert answer["suggestions"]["known_words"]
+
+
+async def test_brief_pages_continue(api: Api) -> None:
+    whole = await api.json("/api/discover", q="parcels", view="brief")
+    first = await api.json("/api/discover", q="parcels", view="brief", limit=1)
+    rest = await api.json("/api/discover", q="parcels", view="brief", cursor=first["next_cursor"])
+    assert first["data"] + rest["data"] == whole["data"] and len(whole["data"]) > 1
+
+
+async def test_views_are_named(api: Api) -> None:
+    response = await api.get("/api/discover", params={"q": "parcels", "view": "short"})
+    assert (response.status_code, response.json()["errors"]) == (400, ["view: must be full or brief"])
