@@ -3,7 +3,7 @@
 Texts are cut by their bytes, because tokens of other scripts than Latin have fewer characters.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import orjson
@@ -36,23 +36,23 @@ _UNTRUSTED: Final = (
 
 
 def brief(
-    page: DiscoverPage, text: str, base: str, calls: Sequence[Sequence[Any]] | None = None
+    page: DiscoverPage, text: str, base: str, calls: Mapping[tuple[str, str], Any] | None
 ) -> schemas.BriefDiscovered:
-    """Return the answer in few words. `calls`: of the capabilities of each row, if wanted."""
+    """Return the answer in few words. `calls`: by host and name of the capability, if wanted."""
     results = page.hits if page.confident else page.hits[:MAX_NEAREST]
     return {
         "success": True,
         "query": text,
         "confident": page.confident,
         "nearest": not page.confident,
-        "data": [_row(result, base, None if calls is None else calls[index]) for index, result in enumerate(results)],
+        "data": [_row(result, base, calls) for result in results],
         "next_cursor": page.next_cursor if page.confident else None,
         "corrected": page.corrected,
         "untrusted_text": _UNTRUSTED,
     }
 
 
-def _row(result: SearchResult, base: str, calls: Sequence[Any] | None) -> schemas.BriefRow:
+def _row(result: SearchResult, base: str, calls: Mapping[tuple[str, str], Any] | None) -> schemas.BriefRow:
     card = result.card
     found, *others = result.capabilities or (None,)
     row: schemas.BriefRow = {
@@ -69,8 +69,8 @@ def _row(result: SearchResult, base: str, calls: Sequence[Any] | None) -> schema
     if card.injection_flags:
         row["injection_flags"] = card.injection_flags
     _fit(row)
-    if row["capability"] is not None and calls:
-        row["capability"]["call"] = calls[0]
+    if row["capability"] is not None and found is not None and calls is not None:
+        row["capability"]["call"] = calls.get((card.host, found.name))
     return row
 
 

@@ -1,12 +1,13 @@
 """`GET /api/discover`: find services by a sentence, ranked by relevance."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from datetime import datetime
 from typing import Annotated, Any, Final, Literal
 
 from fastapi import Depends, Query, Request, Response
 
+from registry.actions.queries.calls import make_calls
 from registry.actions.queries.discover import DiscoverPage, FoundCapability, SearchResult
 from registry.api.atom import link_to_changes
 from registry.api.brief import brief
@@ -17,18 +18,20 @@ from registry.api.schemas import discovery as schemas
 from registry.core.formats.adp.manifest_view import CAPABILITY_DESCRIPTION_CHARS
 from registry.core.model.listing import Filters, StaleCursor
 from registry.core.model.listing import Query as SearchQuery
+from registry.core.ranking.capabilities import MAX_SHOWN
 from registry.core.ranking.parsed_query import highlights as find_highlights
 from registry.core.reading.plain_text import ELLIPSIS, plain
 from registry.core.search_filters import COUNTED, FILTERS
 from registry.edge import parsers
-from registry.edge.limiter import charge, of_discover
-from registry.edge.problems import INVALID_CURSOR, INVALID_PARAMETER, invalid_cursor
-from registry.edge.requests import base_url, registry_of
+from registry.edge.limiter import charge, charge_stored, of_discover
+from registry.edge.problems import BUSY, INVALID_CURSOR, INVALID_PARAMETER, Problem, invalid_cursor
+from registry.edge.requests import MAX_INLINE_SERVICE, base_url, computed, registry_of
 from registry.edge.responses import capability_url, json_response, rounded
 from registry.edge.routing import QueryRoute, strict_router
 from registry.wiring import utc_now
 
 CURSOR_CHARS: Final = 500
+MAX_WITH_CALLS: Final = 10
 FRAGMENT_CHARS: Final = 240
 _CONTEXT_CHARS: Final = 60
 _READ_CHARS: Final = 2_000
@@ -37,12 +40,15 @@ _UNTRUSTED_CAPABILITY: Final = (
     "record_url",
 )  # fmt: skip
 
+Calls = Mapping[tuple[str, str], Any]
+"""Host and name of a capability -> its call."""
+
 router = strict_router(QueryRoute, tags=["discovery"])
 
 
 @router.get(
     "/api/discover",
-    **describe_read(schemas.Discovered, INVALID_PARAMETER, INVALID_CURSOR)
+    **describe_read(schemas.Discovered, INVALID_PARAMETER, INVALID_CURSOR, BUSY)
     | {"response_model": schemas.Discovered | schemas.BriefDiscovered},
     summary="Find services by a sentence",
     description="Ranks the listed services by how well they answer `q`, with the capabilities that match. Relevance "
@@ -84,8 +90,19 @@ async def discover(
             "first does not answer the query well. Without `highlights`."
         ),
     ] = "full",
+    include: Annotated[
+        tuple[str, ...],
+        *parsers.any_of("call"),
+        Query(
+            description="`call`: each capability has its call, ready to be sent, as its record has it. Then at most "
+            f"{MAX_WITH_CALLS} rows."
+        ),
+    ] = (),
 ) -> Response:
     text = question(q)
+    if include and limit > MAX_WITH_CALLS:
+        fault = f"limit: must be at most {MAX_WITH_CALLS} with include=call"
+        raise Problem(INVALID_PARAMETER, fault, errors=[fault])
     charge(request, of_discover(limit, len(counted)))
     query = SearchQuery(text, limit, 0, replace(narrowed, unique=unique), sort)
     try:
@@ -94,7 +111,10 @@ async def discover(
         raise invalid_cursor(error) from None
     stems = page.stems if highlights else None
     base = base_url(request)
-    content: Any = brief(page, text, base) if view == "brief" else _content(page, text, stems, base, utc_now())
+    calls = await _calls(request, page, 1 if view == "brief" else MAX_SHOWN) if include else None
+    content: Any = (
+        brief(page, text, base, calls) if view == "brief" else _content(page, text, stems, base, utc_now(), calls)
+    )
     if page.facets is not None:
         counts = {name: page.facets.counts[COUNTED[name]] for name in counted}
         content["facets"] = {"services": page.facets.services, "counts": counts}
@@ -110,10 +130,17 @@ async def discover(
     return json_response(request, content, headers=link_to_changes(base_url(request), q=text) if is_bare else None)
 
 
+async def _calls(request: Request, page: DiscoverPage, each: int) -> Calls:
+    """Return the calls of the first capabilities of each row, in another process where much is stored of them."""
+    asked = await registry_of(request).search.asked_calls(page, each)
+    charge_stored(request, asked.size)
+    return await computed(request, asked.size, MAX_INLINE_SERVICE, make_calls, asked)
+
+
 def _content(
-    page: DiscoverPage, text: str, stems: Collection[str] | None, base: str, now: datetime
+    page: DiscoverPage, text: str, stems: Collection[str] | None, base: str, now: datetime, calls: Calls | None
 ) -> schemas.Discovered:
-    data = [_row(result, stems, base, now) for result in page.hits]
+    data = [_row(result, stems, base, now, calls) for result in page.hits]
     return {
         "success": True,
         "query": text,
@@ -128,12 +155,14 @@ def _content(
     }
 
 
-def _row(result: SearchResult, stems: Collection[str] | None, base: str, now: datetime) -> schemas.DiscoverRow:
+def _row(
+    result: SearchResult, stems: Collection[str] | None, base: str, now: datetime, calls: Calls | None
+) -> schemas.DiscoverRow:
     card, hit = result.card, result.hit
     row: schemas.DiscoverRow = {
         "service": {**summary(card, base, now), "cap_count": card.cap_count},
         "matching_capabilities": [
-            _capability(capability, stems, card.host, base) for capability in result.capabilities
+            _capability(capability, stems, card.host, base, calls) for capability in result.capabilities
         ],
         "relevance": rounded(hit.relevance),
         "matched_terms": hit.matched_terms,
@@ -155,7 +184,7 @@ def _row(result: SearchResult, stems: Collection[str] | None, base: str, now: da
 
 
 def _capability(
-    capability: FoundCapability, stems: Collection[str] | None, host: str, base: str
+    capability: FoundCapability, stems: Collection[str] | None, host: str, base: str, calls: Calls | None
 ) -> schemas.MatchingCapability:
     description = plain(capability.description, CAPABILITY_DESCRIPTION_CHARS)
     reach = reach_of(capability, host, base)
@@ -182,6 +211,9 @@ def _capability(
     }
     if stems is not None:
         row["highlights"] = highlight(description, stems)
+    if calls is not None:
+        row["call"] = calls.get((host, capability.name))
+        row["untrusted_text"] = (*_UNTRUSTED_CAPABILITY, "call")
     return row
 
 

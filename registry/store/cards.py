@@ -118,6 +118,28 @@ FROM unnest(%(domains)s::text[], %(hosts)s::text[]) AS k(domain, host)
 JOIN services s ON s.domain = k.domain AND s.host = k.host WHERE NOT s.hidden
 """
 
+_CALLS: Final = """
+SELECT s.host, p.parts, (
+  SELECT jsonb_agg(jsonb_build_array(c.data, c.detail, c.example, (
+    SELECT d.outcome FROM documents d WHERE d.domain = c.domain AND d.host = c.host
+      AND d.url_hash = sha256(convert_to(c.data->>'detail_url', 'UTF8'))))
+    ORDER BY c.position)
+  FROM capabilities c WHERE c.domain = s.domain AND c.host = s.host AND c.name = ANY(%(names)s::text[])
+    AND octet_length(c.data::text) + coalesce(octet_length(c.detail::text), 0)
+      + coalesce(octet_length(c.example::text), 0) <= %(bytes)s)
+FROM unnest(%(domains)s::text[], %(hosts)s::text[]) AS k(domain, host)
+JOIN services s ON s.domain = k.domain AND s.host = k.host
+CROSS JOIN LATERAL (
+  SELECT jsonb_object_agg(key, value) FROM jsonb_each(s.model) WHERE key = ANY(%(members)s::text[])) AS p(parts)
+WHERE NOT s.hidden AND coalesce(octet_length(p.parts::text), 0) <= %(bytes)s
+"""
+
+CALL_MEMBERS: Final = ("name", "auth", "protocols", "packages", "pointers")
+"""Members of a service on which calls depend."""
+
+MAX_STORED_BYTES: Final = 131_072
+"""Bytes of a capability, and of these members of a service, from which a call in a list is made."""
+
 MAX_DOCUMENTS: Final = 50
 MAX_CAPABILITIES: Final = 30
 MAX_EXAMPLES: Final = 5
@@ -130,6 +152,15 @@ class EntryParts(NamedTuple):
     examples: tuple[str, ...] = ()
     capabilities: tuple[str, ...] = ()
     urls: Mapping[str, Sequence[str]] = {}
+
+
+class StoredCalls(NamedTuple):
+    """A service and some of its capabilities, as undecoded JSON: CALL_MEMBERS; data, detail, example and the outcome of
+    the request for the detail of each capability, in order."""
+
+    host: str
+    service: bytes
+    capabilities: bytes
 
 
 class Cards:
@@ -164,6 +195,15 @@ class Cards:
         """Return by host the parts of entries that cards lack. A part that cannot be decoded is empty."""
         bound: dict[str, Any] = {**bound_keys(keys), "documents": MAX_DOCUMENTS, "capabilities": MAX_CAPABILITIES}
         return {row[0]: _parts(*row) for row in await self._pool.rows(_PARTS, bound)}
+
+    async def stored_calls(self, keys: Sequence[Key], capabilities: Collection[str]) -> list[StoredCalls]:
+        """Return the services with those of their capabilities that have one of the names, as far as calls depend on
+        them. Leave out what has more than MAX_STORED_BYTES."""
+        names = texts([key_name(name) for name in capabilities])
+        bound: dict[str, Any] = {**bound_keys(keys), "names": names, "members": texts(CALL_MEMBERS)}
+        rows = await self._pool.rows(_CALLS, {**bound, "bytes": MAX_STORED_BYTES})
+        by_host = {host: StoredCalls(host, service or b"", found or b"") for host, service, found in rows}
+        return [by_host[host] for _, host in keys if host in by_host]
 
     async def facets(self, keys: Sequence[Key], facets: Sequence[str]) -> tuple[int, dict[str, dict[str, int]]]:
         """Return how many of the services are shown, and their numbers by facet and value, the most frequent first."""

@@ -76,3 +76,41 @@ async def test_brief_pages_continue(api: Api) -> None:
 async def test_views_are_named(api: Api) -> None:
     response = await api.get("/api/discover", params={"q": "parcels", "view": "short"})
     assert (response.status_code, response.json()["errors"]) == (400, ["view: must be full or brief"])
+
+
+# --- the call in the row
+
+
+async def test_one_request_leads_to_the_call(api: Api) -> None:
+    """`call` is the one of the record, in both views; null where there is none."""
+    for question in QUESTIONS:
+        full = (await api.json("/api/discover", q=question, include="call"))["data"]
+        for row in full:
+            for capability in row["matching_capabilities"]:
+                assert capability["call"] == (await record_of(api, capability))["call"]
+                assert "call" in capability["untrusted_text"]
+        answer = await api.json("/api/discover", q=question, view="brief", include="call", limit=1)
+        shown = answer["data"][0]["capability"]
+        assert shown["call"] == full[0]["matching_capabilities"][0]["call"] if shown else True
+    assert "call" not in (await api.json("/api/discover", q="rent a bicycle"))["data"][0]["matching_capabilities"][0]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "fault"),
+    [
+        ({"include": "calls"}, "include: must be one or more of call, separated by commas"),
+        ({"include": "call", "limit": "11"}, "limit: must be at most 10 with include=call"),
+    ],
+)
+async def test_what_is_included_is_bounded(api: Api, wrong: dict[str, str], fault: str) -> None:
+    response = await api.get("/api/discover", params={"q": "parcels", **wrong})
+    assert (response.status_code, response.json()["errors"]) == (400, [fault])
+
+
+@pytest.mark.asyncio(loop_scope="function")
+async def test_rows_recorded_by_an_earlier_program_are_right(own_api: Api) -> None:
+    now = [await own_api.json("/api/discover", q=question) for question in QUESTIONS]
+    async with own_api.store.engine.begin() as connection:
+        await connection.exec_driver_sql("UPDATE capabilities SET reach = NULL")
+    earlier = [(await own_api.json("/api/discover", q=question, limit=50)) for question in QUESTIONS]
+    assert [answer["data"] for answer in earlier] == [answer["data"] for answer in now]

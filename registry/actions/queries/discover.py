@@ -12,13 +12,16 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
+from operator import itemgetter
 from typing import Any, Final, NamedTuple
 
 import orjson
 
 from registry.actions.indexing import SearchIndex
 from registry.actions.queries import entries
+from registry.actions.queries.calls import CallsAsked, make_reach
 from registry.actions.queries.inspect import QueueState, queue_state
+from registry.core.calling.reach import Reach
 from registry.core.format_support.artifact_types import artifact_formats
 from registry.core.model.listing import CapabilityMatch, Filters, Hit, Query, SearchUnavailable, StaleCursor
 from registry.core.names.domains import registrable_domain
@@ -87,7 +90,7 @@ a fifth of the time (benchmarks/search-lab.md)."""
 MAX_DEPTH: Final = 1_000  # how deep a client may page, and how many candidates are fetched when browsing
 ALIKE: Final = 5  # maximum number of folded hosts listed with a hit
 _CARDS_AT_ONCE: Final = 10
-NOT_READ: Final[Mapping[str, Any]] = {"callable": "unknown", "reason": "detail_not_fetched"}
+_UNKNOWN: Final[Mapping[str, Any]] = Reach(reason="detail_not_fetched").to_json()
 
 
 class FoundCapability(NamedTuple):
@@ -105,7 +108,7 @@ class FoundCapability(NamedTuple):
     confirmation: dict[str, Any] | None = None
     injection_flags: tuple[str, ...] = ()
     confident: bool = True
-    reach: Mapping[str, Any] = NOT_READ
+    reach: Mapping[str, Any] = _UNKNOWN
 
 
 class SearchResult(NamedTuple):
@@ -220,7 +223,7 @@ def _capabilities(card: Card, matches: Sequence[CapabilityMatch]) -> tuple[Found
             card_capability.confirmation,
             tuple(card_capability.injection_flags or ()),
             match.confident,
-            card_capability.reach or NOT_READ,
+            card_capability.reach or _UNKNOWN,
         )
         for match in matches
         if (card_capability := current.get(match.name))
@@ -285,6 +288,21 @@ class SearchActions(SearchIndex):
             facets=None if counted is None else Facets(*counted),
             suggestions=None if answers_query else await self._suggestions(answer, query),
         )
+
+    async def asked_calls(self, page: DiscoverPage, each: int) -> CallsAsked:
+        """Return what is stored of the calls of the first capabilities of each row, `each` of them, that can be called.
+        Raise StoreUnavailable."""
+        ranked_names = [
+            (place, result.card.host, one.name)
+            for result in page.hits
+            for place, one in enumerate(result.capabilities[:each])
+            if one.reach["callable"] == "true"
+        ]
+        names = [(host, name) for _, host, name in sorted(ranked_names, key=itemgetter(0))]
+        if not names:
+            return CallsAsked((), ())
+        keys = _keys(dict.fromkeys(host for host, _ in names))
+        return CallsAsked(names, await self._store.cards.stored_calls(keys, {name for _, name in names}))
 
     async def queue(self) -> QueueState:
         """Return the state of the frontier and of the index."""
@@ -396,6 +414,7 @@ class SearchActions(SearchIndex):
             for position, host in zip(positions, hosts, strict=True)
         ]
         cards = await self._store.cards.of(_keys(hosts), {match.name for hit in hits for match in hit.capabilities})
+        await self._add_reach(cards.values())
         if owned := [host for host, card in cards.items() if card.owned_since is not None]:
             stands_for = await self._store.cards.stands_for(_keys(owned))
             others = {hit.host: stands_for.get(hit.host, ()) for hit in hits}
@@ -415,6 +434,21 @@ class SearchActions(SearchIndex):
             alike = tuple(host for host in hit.alike[:ALIKE] if host in visible)
             results.append(SearchResult(card, hit, _capabilities(card, hit.capabilities), alike))
         return results
+
+    async def _add_reach(self, cards: Collection[Card]) -> None:
+        """Add the reach of capabilities that an earlier program recorded; upkeep stores it soon."""
+        older = {card.host: card for card in cards if any(one.reach is None for one in card.capabilities)}
+        if not older:
+            return
+        names = {one.name for card in older.values() for one in card.capabilities}
+        found = make_reach(await self._store.cards.stored_calls(_keys(older), names))
+        for host, card in older.items():
+            card.capabilities = tuple(
+                one._replace(reach=found[host, one.name].to_json())
+                if one.reach is None and (host, one.name) in found
+                else one
+                for one in card.capabilities
+            )
 
     async def _suggestions(self, answer: SearchAnswer, query: Query) -> Suggestions:
         """Return suggestions, with at most one more query of the engine, which tests whether the filters exclude
