@@ -17,6 +17,7 @@ from registry.core.formats import FORMAT_BY_SLUG
 from registry.core.merging.categories import CATEGORIES
 from registry.core.model.listing import (
     AuthKind,
+    Callability,
     Filters,
     ListedCapability,
     Listing,
@@ -211,6 +212,14 @@ FILTERS: Final = (
         "have none (`false`), or whose documents do not say (`unknown`), comma separated; other capabilities are not "
         "shown. What is only inferred, for instance from the HTTP method, counts as `unknown`.",
         brief="Services with a capability that is documented to have side effects or not.",
+    ),
+    SearchFilter(
+        "callable", "callability", Choice(get_args(Callability)),
+        Facet("callable", lambda listing: (one.callability for one in listing.capabilities)),
+        label="Can be called",
+        says="Only services with a capability that can be called (`true`), that cannot (`false`), or whose document "
+        "is still to be read (`unknown`), comma separated; other capabilities are not shown.",
+        brief="Services with a capability that can be called or not.",
     ),
     SearchFilter(
         "domain", "domains", Texts(_domain, "domain names", "pigeonpost.example", 300),

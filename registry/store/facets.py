@@ -21,9 +21,15 @@ def _values_at(path: str) -> ColumnElement[Any]:
     return func.jsonb_path_query_array(ServiceRow.listing, sql_cast(path, JSONPATH), type_=JSONB)
 
 
-_HAS_UNKNOWN: Final = func.jsonb_path_exists(
-    ServiceRow.listing, sql_cast("$.capabilities[*] ? (!exists(@.side_effects))", JSONPATH)
-)
+def _values_of_each(member: str) -> ColumnElement[Any]:
+    """Return the values of a member of the capabilities, with `unknown` if one of them lacks it."""
+    path = f"$.capabilities[*] ? (!exists(@.{member}))"
+    has_unknown = func.jsonb_path_exists(ServiceRow.listing, sql_cast(path, JSONPATH))
+    unknown, nothing = func.jsonb_build_array("unknown", type_=JSONB), func.jsonb_build_array(type_=JSONB)
+    values: ColumnElement[Any] = _values_at(f"$.capabilities[*].{member}")
+    return values.op("||")(case((has_unknown, unknown), else_=nothing))
+
+
 _COLUMNS: Final = ServiceRow.__table__.c
 FACET_COLUMNS: Final[dict[str, ColumnElement[Any]]] = {
     name: _COLUMNS[facet.column] for name, facet in FACETS.items() if facet.column
@@ -31,9 +37,8 @@ FACET_COLUMNS: Final[dict[str, ColumnElement[Any]]] = {
     "tld": func.substring(ServiceRow.host, "[^.]*$"),
     "language": ServiceRow.listing["languages"],
     "semantic": _values_at("$.capabilities[*].semantic_types[*]"),
-    "effects": _values_at("$.capabilities[*].side_effects").op("||")(
-        case((_HAS_UNKNOWN, func.jsonb_build_array("unknown", type_=JSONB)), else_=func.jsonb_build_array(type_=JSONB))
-    ),
+    "effects": _values_of_each("side_effects"),
+    "callable": _values_of_each("callability"),
 }
 """The column, or an expression, that has the values of each facet."""
 
@@ -45,7 +50,7 @@ def service_conditions(filters: Filters) -> list[ColumnElement[bool]]:
         if name == "host":
             keys = [(registrable_domain(host), host) for host in values]
             conditions.append(tuple_(ServiceRow.domain, ServiceRow.host).in_(keys))
-        elif name not in ("semantic", "effects"):  # of one capability, below
+        elif name not in ("semantic", "effects", "callable"):  # of one capability, below
             column = FACET_COLUMNS[name]
             if isinstance(column.type, ARRAY):
                 conditions.append(column.overlap(list(values)))
@@ -68,6 +73,9 @@ def capability_conditions(filters: Filters) -> list[ColumnElement[bool]]:
     if filters.side_effects:
         stated = func.coalesce(data["side_effects"].as_string(), "unknown")
         conditions.append(stated.in_(filters.side_effects))
+    if filters.callability:
+        known = func.coalesce(CapabilityRow.reach["callable"].as_string(), "unknown")
+        conditions.append(known.in_(filters.callability))
     if filters.semantic_types:
         conditions.append(data["tags"].has_any(array(filters.semantic_types)))
     return conditions

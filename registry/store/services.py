@@ -56,6 +56,21 @@ class Cause(NamedTuple):
     names: Sequence[str]
 
 
+class UnreachedCapability(NamedTuple):
+    """A capability whose reach is not stored yet. `data`, `detail`: undecoded."""
+
+    domain: str
+    host: str
+    name: str
+    data: bytes
+    detail: bytes | None
+
+    def value(self) -> dict[str, Any]:
+        """Return the capability as JSON. Raise ValueError."""
+        decoded: dict[str, Any] = decode(self.data)
+        return decoded if self.detail is None else {**decoded, "detail": decode(self.detail)}
+
+
 _LISTED_SITES = text("""
 SELECT d FROM unnest(CAST(:domains AS text[])) d
 WHERE EXISTS (SELECT FROM services s WHERE s.domain = d AND NOT s.hidden)
@@ -141,6 +156,25 @@ class Services(Repository):
             for position, capability in enumerate(host_capabilities)
         ]
         await self._put_all(CapabilityRow, rows)
+
+    async def unreached(self, *, limit: int) -> list[Key]:
+        """Return services with capabilities whose reach is not stored yet, by (domain, host)."""
+        row = CapabilityRow
+        statement = select(row.domain, row.host).distinct().where(row.reach.is_(None)).order_by(row.domain, row.host)
+        return await self._keys(statement.limit(limit))
+
+    async def unreached_capabilities(self, keys: Collection[Key]) -> list[UnreachedCapability]:
+        """Return the capabilities of these services whose reach is not stored yet, by (domain, host)."""
+        row = CapabilityRow
+        columns = select(row.domain, row.host, row.name, row.data, row.detail)
+        statement = columns.where(tuple_(row.domain, row.host).in_(list(keys)), row.reach.is_(None))
+        return await self._list(UnreachedCapability, statement.order_by(row.domain, row.host, row.position))
+
+    async def set_reach(self, reach: Iterable[tuple[UnreachedCapability, Mapping[str, Any]]]) -> None:
+        rows = [{"of": one.domain, "at": one.host, "named": one.name, "reach": value} for one, value in reach]
+        row = CapabilityRow
+        is_it = (row.domain == bindparam("of"), row.host == bindparam("at"), row.name == bindparam("named"))
+        await self._many(update(row).where(*is_it), rows)
 
     async def replace_findings(self, findings: Mapping[Key, Sequence[records.FindingRecord]]) -> None:
         """Replace all findings of each host, keeping at most MAX_FINDINGS: more would explain nothing new."""

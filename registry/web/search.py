@@ -40,6 +40,7 @@ _SHOWN_VALUES: Final = 8
 _LABELS: Final[Mapping[tuple[str, str], str]] = {
     ("side_effects", "true"): "has some", ("side_effects", "false"): "has none",
     ("side_effects", "unknown"): "not said",
+    ("callable", "true"): "yes", ("callable", "false"): "no", ("callable", "unknown"): "not read yet",
 }  # fmt: skip
 _WORDED: Final = frozenset({"auth_type", "pricing_type", "trust_level"})
 

@@ -1,5 +1,5 @@
-"""Chores of a worker beside crawling: feed the index, order the change feed, judge services again, turn candidates into
-hosts, free leases of dead workers, and erase clients."""
+"""Chores of a worker beside crawling: feed the index, order the change feed, judge services again, fill what earlier
+programs did not record, turn candidates into hosts, free leases of dead workers, and erase clients."""
 
 import asyncio
 import contextlib
@@ -13,6 +13,7 @@ from registry.wiring import NOT_READY, Waypost
 DRAIN_SECONDS = 0.5
 SEQUENCE_SECONDS = 0.5
 REJUDGE_SECONDS = 1.0
+FILL_SECONDS = 10.0
 FOLD_SECONDS = 2.0
 RECOVER_SECONDS = 10.0
 ERASE_SECONDS = 60.0
@@ -35,6 +36,7 @@ async def upkeep(waypost: Waypost, *, crawls: bool = True) -> AsyncIterator[None
         (drain, DRAIN_SECONDS),
         (waypost.feed.sequence, SEQUENCE_SECONDS),
         (waypost.maintenance.rejudge, REJUDGE_SECONDS),
+        (waypost.maintenance.fill_reach, FILL_SECONDS),
     ]
     if crawls:
         chores += [

@@ -70,4 +70,7 @@ def _capabilities(listing: Listing) -> list[CapabilityRecord]:
         for listed in listing.capabilities
     )
     as_json = (to_json(Service(capabilities=(capability,)))["capabilities"][0] for capability in capabilities)
-    return [CapabilityRecord(str(value["name"]), value) for value in as_json]
+    return [
+        CapabilityRecord(str(value["name"]), value, reach={"callable": listed.callability})
+        for value, listed in zip(as_json, listing.capabilities, strict=True)
+    ]

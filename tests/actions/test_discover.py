@@ -169,9 +169,10 @@ async def test_changes_between_two_pages_neither_repeat_nor_skip_hits(store: Sto
 async def test_filters_on_capabilities_also_select_the_capabilities_shown(search: SearchActions) -> None:
     read_mail = ListedCapability("read_mail", "Reads an email", False, ("mail:read",))
     send_mail = ListedCapability("send_mail", "Sends an email", True, ("mail:send",))
+    sent = replace(send_mail, callability="true")
     await fill(
         search,
-        listing("both.example", "Mail", capabilities=(read_mail, send_mail)),
+        listing("both.example", "Mail", capabilities=(read_mail, sent)),
         listing("mute.example", "Mail", capabilities=(ListedCapability("send_mail", "Sends an email"),)),
         listing(
             "mixed.example",
@@ -197,6 +198,8 @@ async def test_filters_on_capabilities_also_select_the_capabilities_shown(search
         "both.example": ["send_mail"]
     }
     assert await capabilities_by_host(side_effects=("false",), semantic_types=("mail:send",)) == {}
+    assert await capabilities_by_host(callability=("true",)) == {"both.example": ["send_mail"]}
+    assert await capabilities_by_host(callability=("true",), side_effects=("false",)) == {}
 
 
 async def test_a_page_of_no_rows_has_no_cursor(search: SearchActions) -> None:
@@ -236,7 +239,9 @@ async def test_facets_count_all_shown_services(store: Store, search: SearchActio
         hidden_listing,
         listing("a.example", "Weather", formats=("adp", "mcp"), languages=("de-at", "de"), category="location"),
         listing(
-            "b.example", "Weather", capabilities=(ListedCapability("x", "", True, ("a:b",)), ListedCapability("y"))
+            "b.example",
+            "Weather",
+            capabilities=(ListedCapability("x", "", True, ("a:b",)), ListedCapability("y", callability="true")),
         ),
         listing("c.example", "Something else"),
         listing("d.example", "Weather", trust_level=TrustLevel.UNVERIFIED),
@@ -257,6 +262,7 @@ async def test_facets_count_all_shown_services(store: Store, search: SearchActio
         "category": {"location": 1},
         "semantic": {"a:b": 1},
         "effects": {"true": 1, "unknown": 1},
+        "callable": {"true": 1, "unknown": 1},
     }
     assert (await search.discover(Query("weather"))).facets is None
 

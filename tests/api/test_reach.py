@@ -5,7 +5,9 @@ from typing import Any
 import pytest
 
 from tests.api.sites import BIKES, CARD, ELSEWHERE, PIGEON, TOOLS
+from tests.api.test_contract import LISTED
 from tests.support.api import PUBLIC_URL, Api
+from tests.support.database import rows
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -114,3 +116,20 @@ async def test_rows_recorded_by_an_earlier_program_are_right(own_api: Api) -> No
         await connection.exec_driver_sql("UPDATE capabilities SET reach = NULL")
     earlier = [(await own_api.json("/api/discover", q=question, limit=50)) for question in QUESTIONS]
     assert [answer["data"] for answer in earlier] == [answer["data"] for answer in now]
+
+
+@pytest.mark.asyncio(loop_scope="function")
+async def test_upkeep_stores_what_an_earlier_program_did_not_record(own_api: Api) -> None:
+    """The reach of capabilities, and its filter in the list and in the index; services do not count as changed."""
+    wanted = "SELECT host, name, reach FROM capabilities ORDER BY host, name"
+    shown = "SELECT host, listing_hash, updated_at FROM services ORDER BY host"
+    before = [await rows(own_api.store, statement) for statement in (wanted, shown)]
+    async with own_api.store.engine.begin() as connection:
+        await connection.exec_driver_sql("UPDATE capabilities SET reach = NULL")
+        await connection.exec_driver_sql(
+            r"UPDATE services SET listing_hash = '\x00', listing = regexp_replace("
+            r"listing::text, ', \"callability\": \"[a-z]*\"', '', 'g')::jsonb"
+        )
+    assert await own_api.waypost.maintenance.fill_reach() == len(LISTED)
+    assert [await rows(own_api.store, statement) for statement in (wanted, shown)] == before
+    assert await own_api.waypost.maintenance.fill_reach() == 0

@@ -122,6 +122,9 @@ class BackendContract:
             ({"side_effects": ("false",)}, ["a.example", "b.example"]),
             ({"side_effects": ("unknown",)}, ["b.example"]),
             ({"side_effects": ("true", "unknown")}, ["a.example", "b.example"]),
+            ({"callability": ("true",)}, ["a.example"]),
+            ({"callability": ("false",)}, ["b.example"]),
+            ({"callability": ("unknown",)}, ["a.example", "b.example"]),
             ({"auth_types": ("unknown",)}, ["a.example"]),
             ({"pricing_types": ("unknown",)}, ["b.example"]),
             ({"pricing_types": ("free",)}, []),
@@ -153,13 +156,18 @@ class BackendContract:
                 listing(
                     "a.example", "Weather", score=60, auth_type="unknown", pricing_type="paid",
                     protocols=("adp", "mcp"),
-                    capabilities=(ListedCapability("read", "", False), ListedCapability("write", "", True)),
+                    capabilities=(
+                        ListedCapability("read", "", False, callability="true"), ListedCapability("write", "", True),
+                    ),
                     seen_on=date(2026, 11, 20), category="location", updated_at=UPDATED,
                 ),
                 listing(
                     "b.example", "Weather", score=80, formats=("awp", "woa"), auth_type="oauth2",
                     pricing_type="unknown",
-                    capabilities=(ListedCapability("look", "", False, ("weather:forecast",)), ListedCapability("x")),
+                    capabilities=(
+                        ListedCapability("look", "", False, ("weather:forecast",), callability="false"),
+                        ListedCapability("x"),
+                    ),
                     languages=("de-at", "de"),
                 ),
                 listing("c.example", "Weather", score=10, trust_level=TrustLevel.UNVERIFIED),

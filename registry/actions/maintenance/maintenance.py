@@ -14,6 +14,7 @@ from typing import Final, Protocol, TypeVar
 
 from registry.actions import Clock
 from registry.actions.feed import sequence
+from registry.actions.maintenance.reach import fill_reach
 from registry.actions.recording.present import state_changed
 from registry.actions.recording.rescore import BATCH as HOSTS_AT_ONCE
 from registry.actions.recording.rescore import rescore_hosts
@@ -189,6 +190,10 @@ class MaintenanceActions:
                     await uow.services.settle_causes(causes)
                     return judged
             judged, after = judged + len(keys), keys[-1]
+
+    async def fill_reach(self) -> int:
+        """Store the reach of capabilities that an earlier program recorded; return the number of services."""
+        return await fill_reach(self._store)
 
     async def tell_stale(self) -> int:
         """Add an event for each service that became stale; return their number. Repeating it adds nothing."""

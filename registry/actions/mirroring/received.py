@@ -12,7 +12,7 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
 
 from registry.actions.dumps import OptOutState
-from registry.core.calling.reach import detail_answers, recorded_calls
+from registry.core.calling.reach import detail_answers, recorded_calls, with_reach
 from registry.core.format_support.public_addresses import public_merged
 from registry.core.formats.adp.manifest_view import adp_base_url
 from registry.core.merging.merge import Usage, usage_of
@@ -213,8 +213,9 @@ def _service(domain: str, host: str, shape: _Service) -> ReceivedRecord:
     answered = detail_answers((None, one.url, one.outcome) for one in shape.documents)
     calls = list(recorded_calls(host, service, answered))  # guard: mirror-examples
     capabilities = records.capability_records(model.pop("capabilities", ()), calls)
+    reach = {capability.name: call.reach for capability, call in zip(service.capabilities, calls, strict=True)}
     record = records.ServiceRecord.of_listing(
-        listing,
+        with_reach(listing, reach),
         base_url=adp_base_url(host, service),
         well_known_url=shape.manifest_url,
         cap_count=len(capabilities),

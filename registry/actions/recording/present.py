@@ -12,7 +12,7 @@ from typing import Any, Final, Literal
 
 from registry.actions.recording.reconcile import Current, DocumentChanges
 from registry.core.assessing.assess import Assessment, assess_body
-from registry.core.calling.reach import detail_answers, recorded_calls
+from registry.core.calling.reach import detail_answers, recorded_calls, with_reach
 from registry.core.calling.server_records.record import NO_SERVERS, ServerRecords, server_records
 from registry.core.changes.kinds import State, state_of
 from registry.core.changes.versions import Version, changed, listed
@@ -82,6 +82,7 @@ def present(
     answered = detail_answers((one.via, one.requested, one.assessment.outcome) for one in documents)
     calls = list(recorded_calls(host, service, answered))
     capabilities = records.capability_records(model.pop("capabilities", ()), calls)
+    reach = {capability.name: call.reach for capability, call in zip(service.capabilities, calls, strict=True)}
     spoken = spoken_of(host, service, merged.findings)
     trust = trust_of(
         host, service, merged.findings, is_failing=standing.is_failing, known=standing.known, spoken=spoken
@@ -90,7 +91,7 @@ def present(
         domain, host, service, graded.value, trust.level, merged.formats, standing.seen_at.date(), trust.reasons
     )
     record = ServiceRecord.of_listing(
-        replace(listing, offered_since=_offered_since(listing, previous, now)),
+        replace(with_reach(listing, reach), offered_since=_offered_since(listing, previous, now)),
         base_url=adp_base_url(host, service),
         well_known_url=merged.documents[0],
         cap_count=min(len(service.capabilities), MAX_CAPABILITIES),

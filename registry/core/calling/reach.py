@@ -4,14 +4,14 @@ Made when a service is recorded, from the call itself, so that rows, filters and
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple, TypeVar
 
 from registry.core.calling.call import calls_made
 from registry.core.formats.adp.detail_view import NoDetail, why_no_detail
 from registry.core.merging.details import RELATION, detail_reference
 from registry.core.model.documents import Outcome, Via
-from registry.core.model.listing import Callability
+from registry.core.model.listing import Callability, Listing
 from registry.core.model.services import Capability, Service
 
 ADDRESS_CHARS: Final = 2_000
@@ -81,6 +81,15 @@ def recorded_calls(
     for capability, (example, call) in zip(service.capabilities, calls_made(service), strict=True):
         shown = None if example is None else example.to_json()
         yield RecordedCall(shown, reach_of(host, capability, call, answered(capability)).to_json())
+
+
+def with_reach(listing: Listing, reach: Mapping[str, Mapping[str, Any]]) -> Listing:
+    """Return the listing with what search knows of the reach of its capabilities. `reach`: by name, as JSON."""
+    capabilities = tuple(
+        replace(one, callability=reach[one.name]["callable"]) if one.name in reach else one
+        for one in listing.capabilities
+    )
+    return replace(listing, capabilities=capabilities)
 
 
 def detail_answers(asked: Iterable[tuple[Via | None, str, T]]) -> Callable[[Capability], T | None]:

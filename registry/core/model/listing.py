@@ -47,13 +47,15 @@ SortBy = Literal["relevance", "score", "freshness"]
 @dataclass(frozen=True, slots=True)
 class ListedCapability:
     """`side_effects` None: no document says. `semantic_types` are `namespace:type` (ATP 3.5.2). `keywords`: title
-    or summary, example requests and tags; search reads them with the description."""
+    or summary, example requests and tags; search reads them with the description. `callability`: `unknown` also where
+    an earlier program recorded it."""
 
     name: str
     description: str = ""
     side_effects: bool | None = None
     semantic_types: tuple[str, ...] = ()
     keywords: tuple[str, ...] = ()
+    callability: Callability = "unknown"
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,10 +105,10 @@ class Filters:
     """Conditions applied to the candidates inside the engine, never after ranking. A listing must have any of the
     values of each filter that is set. core/search_filters.py describes each filter.
 
-    `trust_levels` override `include_unverified`. `side_effects` and `semantic_types` also filter the capabilities
-    shown: both must apply, by what the documents say; nothing inferred counts. `hosts` are exact names, `domains`
-    registrable domains, `tlds` last labels of hosts. `unique`: of copies among the listings that pass, only the first
-    ones (ranking/copies.py) and the ones the question names.
+    `trust_levels` override `include_unverified`. `side_effects`, `callability` and `semantic_types` also filter the
+    capabilities shown: all must apply, by what the documents say; nothing inferred counts. `hosts` are exact names,
+    `domains` registrable domains, `tlds` last labels of hosts. `unique`: of copies among the listings that pass, only
+    the first ones (ranking/copies.py) and the ones the question names.
     """
 
     include_unverified: bool = False
@@ -118,6 +120,7 @@ class Filters:
     max_score: int | None = None
     trust_levels: tuple[TrustLevel, ...] = ()
     side_effects: tuple[SideEffects, ...] = ()
+    callability: tuple[Callability, ...] = ()
     semantic_types: tuple[str, ...] = ()
     domains: tuple[str, ...] = ()
     hosts: tuple[str, ...] = ()
@@ -137,7 +140,7 @@ class Filters:
 
     @property
     def narrows_capabilities(self) -> bool:
-        return bool(self.side_effects or self.semantic_types)
+        return bool(self.side_effects or self.callability or self.semantic_types)
 
 
 @dataclass(frozen=True, slots=True)
