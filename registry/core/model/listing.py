@@ -157,13 +157,14 @@ class Query:
 
 class CapabilityMatch(NamedTuple):
     """`score` is the share of the query's weight that its words match, `similarity` the cosine; both 0 to 1.
-    `confident`: whether this capability by itself answers the query."""
+    `confident`: whether this capability by itself answers the query, decided by its `confidence`."""
 
     name: str
     matched_terms: tuple[str, ...]
     score: float
     similarity: float
     confident: bool = True
+    confidence: float = 0.0
 
 
 class Hit(NamedTuple):

@@ -56,6 +56,9 @@ _OTHER_ACTION: Final = 0.9
 _UNASKED_REMOVAL: Final = 0.8
 """Factors of a capability's mark, see `_action_factor`. Between them and 1, results hardly change."""
 
+_NOT_CALLED: Final = 0.98
+"""Factor for a capability without a call: of nearly equal ones, what can be called comes first."""
+
 _UNASKED_WORD: Final = 0.02
 _UNASKED_WORDS: Final = 4
 """Loss of the mark for each word of a name that the query lacks, and how many words count: `address_only_geocode` is a
@@ -93,10 +96,11 @@ def matching_capabilities(
     asked, likely = actions.action_of_question(question), actions.likely_action(question)
     asked_terms = _terms_of(question)
     marks: list[int] = []
-    for cover, similarity, name in zip(covers, similarities, names, strict=True):
+    called = look.capabilities.called.tolist()
+    for cover, similarity, name, is_called in zip(covers, similarities, names, called, strict=True):
         unasked = min(_UNASKED_WORDS, len(_objects_of_name(name) - asked_terms))
         factor = _action_factor(asked, likely, actions.action_of_capability(name)) / (1 + _UNASKED_WORD * unasked)
-        mark = round(_MARKS * (cover + _SIMILARITY * similarity) * factor)
+        mark = round(_MARKS * (cover + _SIMILARITY * similarity) * factor * (1.0 if is_called else _NOT_CALLED))
         marks.append(mark if allowed is None or name in allowed else 0)
     best = max(marks)
     if best <= 0:

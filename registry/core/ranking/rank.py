@@ -63,9 +63,9 @@ class Ranking:
 
 
 def rank(question: ParsedQuery, candidates: CandidateSet, stats: CorpusStats) -> Ranking:
-    """Rank the candidates. The order is total: relevance, then the listing's score (both descending), then the host. It
-    does not depend on the order of the candidates. If a signal is 0 for all of them, for example without vectors, the
-    others share its weight."""
+    """Rank the candidates. The order is total: relevance, then what can be called, then the listing's score (both
+    descending), then the host. It does not depend on the order of the candidates. If a signal is 0 for all of them, for
+    example without vectors, the others share its weight."""
     features = extract_features(question, candidates, stats)
     raw = np.maximum(np.stack([signal.of(features) for signal in SIGNALS]), 0.0)
     tops = raw.max(axis=1, initial=0.0)
@@ -136,11 +136,14 @@ def with_named(ranking: Ranking) -> Ranking:
 def _order(relevance: Numbers, candidates: CandidateSet) -> tuple[int, ...]:
     matching = np.flatnonzero(relevance > 0)
     relevance_keys, score_keys = -relevance[matching], -candidates.scores[matching]
-    order = np.lexsort((score_keys, relevance_keys))
-    tied = (np.diff(relevance_keys[order]) == 0) & (np.diff(score_keys[order]) == 0)
-    if tied.any():
+    order = np.argsort(relevance_keys, kind="stable")
+    tied = np.flatnonzero(np.diff(relevance_keys[order]) == 0)
+    if len(tied):
         hosts = np.array([candidates.hosts[candidate] for candidate in matching.tolist()], np.object_)
-        order = np.lexsort((hosts, score_keys, relevance_keys))
+        uncalled = np.zeros(len(matching), np.bool_)
+        for place in np.union1d(order[tied], order[tied + 1]).tolist():
+            uncalled[place] = not candidates.capabilities(int(matching[place])).called.any()
+        order = np.lexsort((hosts, score_keys, uncalled, relevance_keys))
     return tuple(matching[order].tolist())
 
 

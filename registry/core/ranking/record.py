@@ -26,14 +26,14 @@ from registry.core.reading.plain_text import split_name
 from registry.core.wording.fields import capability_texts, own_text, weighted_texts
 from registry.core.wording.text import RECIPE, directions, name_text, stem_words, stems, words
 
-RANKER_VERSION: Final = f"4.{RECIPE}"
+RANKER_VERSION: Final = f"5.{RECIPE}"
 """Version of the record and of its counts. Records of another version are never scored; the index is rebuilt."""
 
 MAX_COUNT: Final = 255  # cap on the count of a word (in halves, as all counts): no honest text uses one so often
 WAYS: Final = 200  # directions that are kept of one service
 _HEAD = struct.Struct("<4sIIIIf16s")
 _CAPABILITIES_HEAD = struct.Struct("<IIII")
-_MAGIC = b"wpr3"
+_MAGIC = b"wpr4"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,18 +43,19 @@ class Capabilities:
     `places` are positions in the record's `terms`: `places[starts[0]:starts[1]]` of the words of the service's own name
     and description, `places[starts[i + 1]:starts[i + 2]]` of the words in name and description of the i-th capability.
     `ways` (m, 2) are pairs of positions: a text says that the first becomes the second ("HTML to PDF", see
-    text.directions).
+    text.directions). `called` (n,): 1 for a capability that can be called.
     """
 
     names: tuple[str, ...]
     starts: NDArray[np.uint32]
     places: NDArray[np.uint16]
     ways: NDArray[np.uint16]
+    called: NDArray[np.uint8]
 
     def encode(self) -> bytes:
         names = "\0".join(self.names).encode("utf-8", "surrogatepass")
         head = _CAPABILITIES_HEAD.pack(len(self.names), len(self.places), len(self.ways), len(names))
-        numbers = (self.starts.astype("<u4"), self.places.astype("<u2"), self.ways.astype("<u2"))
+        numbers = (self.starts.astype("<u4"), self.places.astype("<u2"), self.ways.astype("<u2"), self.called)
         return head + b"".join(part.tobytes() for part in numbers) + names
 
     @classmethod
@@ -63,16 +64,18 @@ class Capabilities:
         count, position_count, way_count, name_bytes = unpack(_CAPABILITIES_HEAD, raw)
         places = _CAPABILITIES_HEAD.size + 4 * (count + 2)
         ways = places + 2 * position_count
-        if len(raw) != ways + 4 * way_count + name_bytes:
+        called = ways + 4 * way_count
+        if len(raw) != called + count + name_bytes:
             raise ValueError("not the capabilities of a record")
         starts = np.frombuffer(raw, "<u4", count + 2, _CAPABILITIES_HEAD.size)
         positions = np.frombuffer(raw, "<u2", position_count, places)
         pairs = np.frombuffer(raw, "<u2", 2 * way_count, ways).reshape(way_count, 2)
+        flags = np.frombuffer(raw, np.uint8, count, called)
         text = str(raw[len(raw) - name_bytes :], "utf-8", "surrogatepass")
         names = tuple(text.split("\0")) if count else ()
         if len(names) != count or int(starts[-1]) != position_count:
             raise ValueError("not the capabilities of a record")
-        return cls(names, starts, positions, pairs)
+        return cls(names, starts, positions, pairs, flags)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -212,7 +215,8 @@ def _capabilities(listing: Listing, terms: NDArray[np.uint32]) -> Capabilities:
     starts = np.cumsum([0, *map(len, positions)], dtype=np.uint32)
     ends = term_ids([stem for way in list(ways)[:WAYS] for stem in way])
     pairs = np.searchsorted(terms, ends).astype(np.uint16).reshape(len(ends) // 2, 2)
-    return Capabilities(tuple(names[1:]), starts, np.concatenate(positions), pairs)
+    called = [one.callability == "true" for one in listing.capabilities[: len(names) - 1]]
+    return Capabilities(tuple(names[1:]), starts, np.concatenate(positions), pairs, np.array(called, np.uint8))
 
 
 def unpack(layout: struct.Struct, raw: bytes | memoryview) -> tuple[Any, ...]:

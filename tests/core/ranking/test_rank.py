@@ -1,6 +1,7 @@
 import math
 import random
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -126,13 +127,18 @@ def test_a_service_without_a_common_term_is_no_hit() -> None:
     assert hosts("", candidates, stats) == []
 
 
-def test_ties_are_broken_by_score_then_host() -> None:
+def test_ties_are_broken_by_what_can_be_called_then_score_then_host() -> None:
+    called = ListedCapability("x", callability="true")
     candidates, stats = collection(
-        listing("c.example", "Email", score=70),
-        listing("b.example", "Email", score=90),
-        listing("a.example", "Email", score=70),
+        listing("c.example", "Email", "x", score=70),
+        listing("b.example", "Email", "x", score=90),
+        listing("e.example", "Email", score=20, capabilities=(called,)),
+        listing("a.example", "Email", "x", score=70),
+        listing("d.example", "Email", score=40, capabilities=(called,)),
     )
-    assert hosts("email", candidates, stats) == ["b.example", "a.example", "c.example"]
+    expected = ["d.example", "e.example", "b.example", "a.example", "c.example"]
+    assert hosts("email", candidates, stats) == expected
+    assert hosts("email", candidates[::-1], stats) == expected
 
 
 WORDS = st.lists(st.sampled_from(["mail", "post", "rain", "sun", "route", "track", "ship"]), max_size=6).map(" ".join)
@@ -191,6 +197,15 @@ def test_no_capability_is_shown_where_only_the_services_own_text_matched() -> No
 def test_equal_capabilities_keep_the_documents_order_and_are_three_at_most() -> None:
     listed = listing("a.example", "x", *[f"mail {letter}" for letter in "zyxw"])
     assert [name for name, _ in explained("mail", listed, OTHER)] == ["mail z", "mail y", "mail x"]
+
+
+def test_of_nearly_equal_capabilities_what_can_be_called_comes_first() -> None:
+    listed = [ListedCapability(name) for name in ("mail y", "mail x", "mail fax")]
+    named = listing("a.example", "x", capabilities=tuple(listed))
+    assert [name for name, _ in explained("mail fax", named, OTHER)] == ["mail fax"]
+    listed[1] = replace(listed[1], callability="true")
+    assert explained("mail", replace(named, capabilities=tuple(listed)), OTHER)[0][0] == "mail x"
+    assert explained("mail fax", replace(named, capabilities=tuple(listed)), OTHER)[0][0] == "mail fax"
 
 
 def test_the_score_of_a_capability_is_its_share_of_the_whole_query() -> None:
