@@ -105,7 +105,7 @@ async def test_every_parameter_with_a_rule_refuses_by_name(api: Api, path: str, 
 async def test_an_unknown_parameter_is_named_with_the_likely_one(api: Api, query: str, said: str) -> None:
     response = await api.get(f"/api/discover?{query}")
     assert response.status_code == 400
-    assert response.json()["error"].startswith(f"{said} Accepted: auth_type, category, ")
+    assert response.json()["error"].startswith(f"{said} Accepted: auth_type, callable, category, ")
     assert "limit" in response.json()["accepted"]
 
 

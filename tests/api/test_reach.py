@@ -1,5 +1,7 @@
 """From a sentence to a call: rows say whether and where a capability can be called, and their record says the same."""
 
+import json
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -7,6 +9,7 @@ import pytest
 from tests.api.sites import BIKES, CARD, ELSEWHERE, PIGEON, TOOLS
 from tests.api.test_contract import LISTED
 from tests.support.api import PUBLIC_URL, Api
+from tests.support.builders import Page, adp_detail, adp_manifest, crawl
 from tests.support.database import rows
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -107,6 +110,37 @@ async def test_one_request_leads_to_the_call(api: Api) -> None:
 async def test_what_is_included_is_bounded(api: Api, wrong: dict[str, str], fault: str) -> None:
     response = await api.get("/api/discover", params={"q": "parcels", **wrong})
     assert (response.status_code, response.json()["errors"]) == (400, [fault])
+
+
+@pytest.mark.asyncio(loop_scope="function")
+@pytest.mark.parametrize("stored", [40_000, 300_000])
+async def test_a_call_that_is_too_large_stays_in_its_record(own_api: Api, stored: int) -> None:
+    large = {"values": {"bike_id": "x" * stored}, "derived": [], "missing": []}
+    async with own_api.store.engine.begin() as connection:
+        statement = "UPDATE capabilities SET example = %s WHERE name = 'rent_bike'"
+        await connection.exec_driver_sql(statement, (json.dumps(large),))
+    row = (await own_api.json("/api/discover", q="rent a bicycle", include="call"))["data"][0]
+    capability = row["matching_capabilities"][0]
+    assert (capability["name"], capability["callable"], capability["call"]) == ("rent_bike", True, None)
+    assert (await record_of(own_api, capability))["call"]["arguments"] == large["values"]
+
+
+@pytest.mark.asyncio(loop_scope="function")
+async def test_a_brief_row_has_few_bytes_whatever_a_site_writes(own_api: Api) -> None:
+    """Names and addresses that clients send back are whole, or not there."""
+    host, name = "verbose.example", "grow_mushrooms"
+    manifest = adp_manifest(host, name, *(f"grow_mushrooms_{n}_{'y' * 150}" for n in range(3)))
+    manifest |= {"name": "Mushrooms " * 40, "description": "キノコを育てる。" * 200}
+    for entry in manifest["capabilities"]:
+        entry["description"] = "Grows mushrooms. " + "キノコを育てる。" * 200
+    endpoint = f"/v1/{'z' * 500}"
+    site = {"/.well-known/agent": Page(manifest), f"/caps/{name}": Page({**adp_detail(name), "endpoint": endpoint})}
+    await crawl(own_api.store, {host: site}, datetime.now(UTC).replace(microsecond=0))
+    await own_api.waypost.search.reindex()
+    (row, *_) = (await own_api.json("/api/discover", q="grow mushrooms", view="brief"))["data"]
+    assert (row["domain"], row["capability"]["name"], row["capability"]["address"]) == (host, name, None)
+    assert row["capability"]["callable"] is True and row["capability"]["description"].startswith("Grows mushrooms.")
+    assert len(json.dumps(row, ensure_ascii=False).encode()) < 900
 
 
 @pytest.mark.asyncio(loop_scope="function")

@@ -154,6 +154,8 @@ async def _answers(api: Api, web: Web) -> dict[str, list[Any]]:
         words = quote(f"{answer['data']['manifest']['name']} {answer['data']['manifest']['description']}"[:300])
         question = f"/api/discover?q={words}&limit=50&highlights=true&include_unverified=true&facets={facets}"
         await get("/api/discover", question)
+        for view in ("full", "brief"):
+            await get("/api/discover", f"/api/discover?q={words}&include_unverified=true&include=call&view={view}")
         for entry in answer["data"]["manifest"]["capabilities"]:
             path = f"/api/services/{host}/capabilities/{quote(entry['name'], safe='')}"
             await get("/api/services/{domain}/capabilities/{name}", path)

@@ -70,6 +70,7 @@ GUARDS: Final = (
         ("tests/mcp/test_size.py::test_a_line_separator_of_a_text_begins_no_line",),
     ),
     Guard("untrusted-row", "texts of rows are marked", Edit(r"= \(.*\)", "= ()"), (_MARKED,)),
+    Guard("untrusted-brief", "texts of brief rows are marked", Edit(r"= \(.*\)", "= ()"), (_MARKED,)),
     Guard(
         "untrusted-entry",
         "texts of entries are marked",
