@@ -9,9 +9,10 @@ from typing import Any, Final
 import orjson
 
 from registry.actions.queries.discover import DiscoverPage, FoundCapability, SearchResult
-from registry.api.rows import reach_of
+from registry.api.rows import CALLABLE
 from registry.api.schemas import discovery as schemas
 from registry.core.reading.plain_text import ELLIPSIS, line
+from registry.edge.responses import capability_url
 
 MAX_NEAREST: Final = 3
 """Rows of an answer that is not confident."""
@@ -75,19 +76,19 @@ def _row(result: SearchResult, base: str, calls: Mapping[tuple[str, str], Any] |
 
 
 def _capability(found: FoundCapability, host: str, base: str) -> schemas.BriefCapability:
-    reach = reach_of(found, host, base)
+    reach = found.reach
     shown: schemas.BriefCapability = {
         "name": found.name,
         "description": short(found.description, _DESCRIPTION_BYTES),
-        "callable": reach["callable"],
-        "kind": reach["kind"],
-        "method": reach["method"],
-        "address": _address(reach["address"]),
-        "record_url": reach["record_url"],
+        "callable": CALLABLE[reach["callable"]],
+        "kind": reach.get("kind"),
+        "method": reach.get("method"),
+        "address": _address(reach.get("address")),
+        "record_url": capability_url(base, host, found.name),
         "side_effects": found.side_effects,
         "confident": found.confident,
     }
-    if (reason := found.reach.get("reason")) is not None:
+    if (reason := reach.get("reason")) is not None:
         shown["not_callable"] = reason
     if found.injection_flags:
         shown["injection_flags"] = found.injection_flags

@@ -13,7 +13,7 @@ from registry.api.atom import link_to_changes
 from registry.api.brief import brief
 from registry.api.documents import describe_read
 from registry.api.params import FacetNames, Flag, Limit, SortOrder, Unique, filters, question
-from registry.api.rows import confirmation, reach_of, summary
+from registry.api.rows import CALLABLE, confirmation, summary
 from registry.api.schemas import discovery as schemas
 from registry.core.formats.adp.manifest_view import CAPABILITY_DESCRIPTION_CHARS
 from registry.core.model.listing import Filters, StaleCursor
@@ -187,17 +187,17 @@ def _capability(
     capability: FoundCapability, stems: Collection[str] | None, host: str, base: str, calls: Calls | None
 ) -> schemas.MatchingCapability:
     description = plain(capability.description, CAPABILITY_DESCRIPTION_CHARS)
-    reach = reach_of(capability, host, base)
+    reach, record_url = capability.reach, capability_url(base, host, capability.name)
     row: schemas.MatchingCapability = {
         "name": capability.name,
         "description": description,
-        "detail_url": capability.detail_url or capability_url(base, host, capability.name),
-        "callable": reach["callable"],
-        "not_callable": capability.reach.get("reason"),
-        "kind": reach["kind"],
-        "method": reach["method"],
-        "address": reach["address"],
-        "record_url": reach["record_url"],
+        "detail_url": capability.detail_url or record_url,
+        "callable": CALLABLE[reach["callable"]],
+        "not_callable": reach.get("reason"),
+        "kind": reach.get("kind"),
+        "method": reach.get("method"),
+        "address": reach.get("address"),
+        "record_url": record_url,
         "side_effects": capability.side_effects,
         "confirmation": confirmation(capability.confirmation),
         "confident": capability.confident,

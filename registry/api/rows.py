@@ -2,9 +2,8 @@
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any, Final, TypeVar, cast
+from typing import Any, Final, Literal, TypeVar, cast
 
-from registry.actions.queries.discover import FoundCapability
 from registry.actions.queries.inspect import Card
 from registry.api.schemas import base as schemas
 from registry.core.changes.kinds import State, state_of
@@ -13,7 +12,7 @@ from registry.core.model.listing import Listing, TrustLevel
 from registry.core.names.domains import is_confusable
 from registry.core.reading.plain_text import plain
 from registry.core.scheduling.policy import STALE_AFTER
-from registry.edge.responses import capability_url, service_url, timestamp, timestamps
+from registry.edge.responses import service_url, timestamp, timestamps
 
 Row = TypeVar("Row")
 
@@ -76,6 +75,9 @@ def summary(card: Card, base: str, now: datetime) -> schemas.Summary:
     }
 
 
+CALLABLE: Final[Mapping[str, bool | Literal["unknown"]]] = {"true": True, "false": False, "unknown": "unknown"}
+"""Stored value -> the value of `callable` in answers."""
+
 _CLAIMS: Final = ("provider", "claims", "identity", "version", "homepage", "repository", "license", "packages")
 
 
@@ -86,19 +88,6 @@ def trust(listing: Listing, since: Mapping[str, str], model: Mapping[str, Any]) 
     """
     claimed = [name for name in _CLAIMS if model.get(name)]
     return cast(schemas.ExplainedTrust, {**explained_listing(listing, timestamps(since)), "claimed": claimed})
-
-
-def reach_of(capability: FoundCapability, host: str, base: str) -> schemas.Reached:
-    """Return whether and where a capability of this host can be called."""
-    reach = capability.reach
-    stated = reach["callable"]
-    return {
-        "callable": stated if stated == "unknown" else stated == "true",
-        "kind": reach.get("kind"),
-        "method": reach.get("method"),
-        "address": reach.get("address"),
-        "record_url": capability_url(base, host, capability.name),
-    }
 
 
 def confirmation(model: dict[str, Any] | None) -> schemas.Confirmation | None:

@@ -31,7 +31,7 @@ Name = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class CallsAsked:
+class RequestedCalls:
     """The capabilities whose calls are wanted, the most important first, and what is stored of them."""
 
     names: Sequence[Name]
@@ -43,7 +43,7 @@ class CallsAsked:
         return sum(len(one.service) + len(one.capabilities) for one in self.stored)
 
 
-def make_calls(asked: CallsAsked) -> dict[Name, dict[str, Any]]:
+def make_calls(asked: RequestedCalls) -> dict[Name, dict[str, Any]]:
     """Return the call of each capability that has one, as its record has it. Calls that are too large, alone or
     together, are left out."""
     found = {

@@ -19,7 +19,7 @@ import orjson
 
 from registry.actions.indexing import SearchIndex
 from registry.actions.queries import entries
-from registry.actions.queries.calls import CallsAsked, make_reach
+from registry.actions.queries.calls import RequestedCalls, make_reach
 from registry.actions.queries.inspect import QueueState, queue_state
 from registry.core.calling.reach import Reach
 from registry.core.format_support.artifact_types import artifact_formats
@@ -289,7 +289,7 @@ class SearchActions(SearchIndex):
             suggestions=None if answers_query else await self._suggestions(answer, query),
         )
 
-    async def asked_calls(self, page: DiscoverPage, each: int) -> CallsAsked:
+    async def asked_calls(self, page: DiscoverPage, each: int) -> RequestedCalls:
         """Return what is stored of the calls of the first capabilities of each row, `each` of them, that can be called.
         Raise StoreUnavailable."""
         ranked_names = [
@@ -300,9 +300,9 @@ class SearchActions(SearchIndex):
         ]
         names = [(host, name) for _, host, name in sorted(ranked_names, key=itemgetter(0))]
         if not names:
-            return CallsAsked((), ())
+            return RequestedCalls((), ())
         keys = _keys(dict.fromkeys(host for host, _ in names))
-        return CallsAsked(names, await self._store.cards.stored_calls(keys, {name for _, name in names}))
+        return RequestedCalls(names, await self._store.cards.stored_calls(keys, {name for _, name in names}))
 
     async def queue(self) -> QueueState:
         """Return the state of the frontier and of the index."""
