@@ -93,6 +93,7 @@ def arguments_of(params: Mapping[str, Any] | None, effort: Effort, given: Mappin
 def _arguments_of(params: Mapping[str, Any], effort: Effort, given: Mapping[str, Any] | None) -> Arguments:
     root = Root(params, effort)
     filler = Filler(root)
+    params = _referred(root)
     described = {key: value for key, value in params.items() if key not in _NO_EXAMPLES}
     whole = filler.documented(described) if {"examples", "example"} & params.keys() else []
     if whole and isinstance(whole[0], dict):
@@ -109,6 +110,12 @@ def _arguments_of(params: Mapping[str, Any], effort: Effort, given: Mapping[str,
     if problem is None or required.missing:
         return required
     return _make_whole(root, params, settled, no_arguments(problem))
+
+
+def _referred(root: Root) -> Mapping[str, Any]:
+    """Return the whole schema; where it is a reference, what it refers to. Raise OutOfEffort."""
+    resolved = root.resolved(root.schema)
+    return root.schema if isinstance(resolved, bool) else resolved
 
 
 def _required(rules: Mapping[str, Any], filler: Filler, given: Mapping[str, Any]) -> Arguments:

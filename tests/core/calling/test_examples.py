@@ -152,6 +152,12 @@ def test_references_inside_the_schema_are_followed() -> None:
     assert arguments_of(params, Effort()).values == {"seat": {"row": 4}}
 
 
+def test_a_schema_that_is_a_reference_is_followed() -> None:
+    plan = {"type": "object", "properties": {"cone": {"type": "integer", "minimum": 6}}, "required": ["cone"]}
+    found = arguments_of({"$ref": "#/$defs/plan", "$defs": {"plan": plan}}, Effort())
+    assert (found.values, found.derived) == ({"cone": 6}, ("cone",))
+
+
 def test_optional_parameters_have_the_documents_values_or_none() -> None:
     params = {
         "properties": {
