@@ -28,6 +28,7 @@ from registry.core.formats import FORMAT_BY_SLUG
 from registry.core.merging.held import HeldDocument
 from registry.core.merging.merge import merge
 from registry.core.model.documents import Via
+from registry.core.model.services import Service
 from tests.core.calling.calls import made_record
 from tests.core.calling.judges import Insufficient, by_template, judge_of
 
@@ -91,6 +92,13 @@ def _host(row: dict[str, str]) -> str:
 
 def count(corpus: Path) -> Counts:
     counts = Counts()
+    for host, service, bodies in services(corpus):
+        _count(counts, host, service, bodies)
+    return counts
+
+
+def services(corpus: Path) -> Iterator[tuple[str, Service, dict[str, bytes]]]:
+    """Yield each host with the service that its documents describe, and the documents by their addresses."""
     for host, documents in hosts(corpus):
         bodies: dict[str, bytes] = {}
         held: list[HeldDocument] = []
@@ -101,8 +109,9 @@ def count(corpus: Path) -> Counts:
             held.append(
                 HeldDocument(url, url, assess_body(raw, url, None, {}, expected=expected), sha256(raw).digest(), NOW)
             )
-        _count(counts, host, _linked(held), bodies)
-    return counts
+        service = merge(host, _linked(held)).service
+        if service is not None:
+            yield host, service, bodies
 
 
 def _linked(held: list[HeldDocument]) -> list[HeldDocument]:
@@ -126,9 +135,8 @@ def _is_detail(one: HeldDocument) -> bool:
     return one.assessment.format == DETAILS and one.assessment.service is not None
 
 
-def _count(counts: Counts, host: str, held: list[HeldDocument], bodies: dict[str, bytes]) -> None:
-    service = merge(host, held).service
-    for capability in service.capabilities if service is not None else ():
+def _count(counts: Counts, host: str, service: Service, bodies: dict[str, bytes]) -> None:
+    for capability in service.capabilities:
         record = json.loads(json.dumps(made_record(service, capability)))
         call = record.get("call")
         ways = record["invocations"]
