@@ -1,11 +1,14 @@
 """The answers of `/api/discover` and `/api/services`: ranked and listed services."""
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, NotRequired, Required
+from typing import Annotated, Any, Final, Literal, NotRequired, Required
 
 from registry.api.schemas import base
 from registry.api.schemas.base import Shape, about, sample
 from registry.core.calling.reach import WHY_NOT_CALLABLE
+from registry.edge.bodies import ClosedBody
+
+MAX_NEEDS: Final = 10
 
 
 class FoundService(base.Summary):
@@ -171,3 +174,36 @@ class ServiceList(base.Succeeded):
     page: Annotated[int, sample(1)]
     totalPages: Annotated[int, sample(31)]
     next_offset: Annotated[int | None, about("`offset` of the next page; null at the end.", 1)]
+
+
+_NEED: Final = {
+    "anyOf": [
+        {"type": "string"},
+        {"type": "object", "properties": {"q": {"type": "string"}}, "required": ["q"], "additionalProperties": True},
+    ]
+}
+
+
+class Needs(ClosedBody):
+    needs: Annotated[
+        list[Any],
+        about(
+            "What you need, in plain words; or an object of `q` and any other parameter of `GET /api/discover`. Lists "
+            "may be arrays.",
+            ["send a parcel", {"q": "rent a bicycle", "limit": 3, "auth_type": ["none"]}],
+            min_length=1,
+            max_length=MAX_NEEDS,
+            json_schema_extra={"items": _NEED},
+        ),
+    ]
+
+
+class Unanswered(Shape):
+    success: Literal[False]
+    problem: Annotated[dict[str, Any], about("What a request for this need alone would answer (RFC 9457).")]
+
+
+class DiscoveredMany(base.Succeeded):
+    data: Annotated[
+        list[Discovered | BriefDiscovered | Unanswered], about("An answer for each need, in the order of the needs.")
+    ]
