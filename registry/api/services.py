@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from datetime import datetime
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, get_args
 
 import orjson
 from fastapi import Depends, Query, Request, Response
@@ -35,6 +35,7 @@ from registry.api.schemas import service as schemas
 from registry.api.schemas.ownership import OwnershipFacts
 from registry.core.calling.reach import WHY_NOT_CALLABLE
 from registry.core.calling.record import capability_record
+from registry.core.calling.tools import ToolForm, tool_of
 from registry.core.changes.kinds import state_of
 from registry.core.format_support.account import count_unread
 from registry.core.format_support.common_rules import UNREAD
@@ -76,6 +77,7 @@ from registry.edge.responses import (
 from registry.edge.routing import strict_router
 from registry.wiring import utc_now
 
+_TOOL_FORMS: Final = get_args(ToolForm)
 _SORTS = ("newest", "name", "capabilities", "score", "updated")
 # guard: untrusted-service
 _UNTRUSTED: Final = (
@@ -131,21 +133,60 @@ async def list_services(
 
 @router.get(
     "/api/services/{domain}/capabilities/{name:path}",
-    **describe_read(schemas.CapabilityDetail, UNKNOWN_SERVICE, UNKNOWN_CAPABILITY, BUSY),
+    **describe_read(schemas.CapabilityDetail, INVALID_PARAMETER, UNKNOWN_SERVICE, UNKNOWN_CAPABILITY, BUSY)
+    | {"response_model": schemas.CapabilityDetail | schemas.CapabilityAsTool},
     summary="How to call one capability",
     description="Found by its name, else by the id that its document gives it. `call` is ready to be sent: the request "
     "as a template, the credentials, and an example. The rest is an Agent Discovery Protocol capability detail without "
     "an envelope, for services of every format. "
     "If no call is known, `call` is null and `missing` says why: endpoints are never invented.",
 )
-async def capability(request: Request, domain: DomainPath, name: CapabilityPath) -> Response:
+async def capability(
+    request: Request,
+    domain: DomainPath,
+    name: CapabilityPath,
+    form: Annotated[
+        ToolForm | None,
+        *parsers.one_of(*_TOOL_FORMS),
+        Query(
+            alias="as",
+            description="The capability as a tool definition to be handed to a model, with its call: in the shape and "
+            "within the limits of OpenAI's chat completions, of Anthropic's messages, or of MCP.",
+            examples=["openai-tool"],
+        ),
+    ] = None,
+) -> Response:
     host = host_in(domain)
     found = await registry_of(request).queries.stored_capability(host, name)
     stored = existing(found, UNKNOWN_CAPABILITY, "No listed service of this host has a capability of this name or id.")
     charge_stored(request, stored.size)
-    return encoded_response(
-        request, await computed(request, stored.size, MAX_INLINE_SERVICE, _capability, host, stored, host=host)
-    )
+    if form is not None:
+        shown = (host, stored, form, base_url(request))
+        body = await computed(request, stored.size, MAX_INLINE_DOCUMENT, _tool, *shown, host=host)
+    else:
+        body = await computed(request, stored.size, MAX_INLINE_SERVICE, _capability, host, stored, host=host)
+    return encoded_response(request, body)
+
+
+def _tool(host: str, stored: StoredService, form: ToolForm, base: str) -> bytes:
+    """Return a capability as a tool definition, with the call that its arguments fill."""
+    view = capability_view(stored)
+    record = capability_record(view.service, view.capability, view.example)
+    made = tool_of(host, record, form)
+    data: schemas.ToolData = {
+        "as": form,
+        "tool": made.tool,
+        "renamed": made.renamed,
+        "fills": made.fills,
+        "left_out": made.left_out,
+        "call": record.get("call"),
+        "record_url": capability_url(base, host, view.capability.name),
+        "injection_flags": record["injection_flags"],
+        "untrusted_text": ["tool", "renamed", "left_out", "call", "missing.detail_url", "record_url"],
+    }
+    if data["call"] is None:
+        data["missing"] = _missing(host, stored, view.capability)
+    return orjson.dumps({"success": True, "data": data})
 
 
 def _capability(host: str, stored: StoredService) -> bytes:

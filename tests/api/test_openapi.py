@@ -154,6 +154,10 @@ GETS = (
     ("/api/services?include_unverified=true", "/api/services"),
     (f"/api/services/{PIGEON}?include_details=true", "/api/services/{domain}"),
     (f"/api/services/{PIGEON}/capabilities/create_parcel", "/api/services/{domain}/capabilities/{name}"),
+    (
+        f"/api/services/{PIGEON}/capabilities/create_parcel?as=openai-tool",
+        "/api/services/{domain}/capabilities/{name}",
+    ),
     (f"/api/services/{PIGEON}/status", "/api/services/{domain}/status"),
     (f"/api/services/{PIGEON}/crawl", "/api/services/{domain}/crawl"),
     (f"/api/services/{PIGEON}/audit", "/api/services/{domain}/audit"),
