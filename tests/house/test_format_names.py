@@ -27,6 +27,7 @@ ALLOWED = {
     "registry/core/calling/a2a.py": "the protocol's identifier, which other formats can carry",
     "registry/core/calling/call.py": "protocols' identifiers; describes the call that the ADP detail describes",
     "registry/core/calling/credentials.py": "`did` is also a way to authenticate",
+    "registry/core/calling/reach.py": "says why there is no call, as for the ADP detail",
     "registry/core/calling/record.py": "shows the call that the ADP detail describes",
     "registry/core/format_support/artifact_types.py": "the table of the types by which catalogues name formats",
     "registry/core/calling/server_records/record.py": "two formats of MCP servers state a status",
