@@ -11,7 +11,7 @@ import io
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 from typer.core import TyperGroup
@@ -261,6 +261,9 @@ def mcp(
     url: Annotated[
         str | None, typer.Option(metavar="URL", help="Ask the registry at this address instead of the local one.")
     ] = None,
+    profile: Annotated[
+        Literal["lean", "full"], typer.Option(help="List of tools: short, or with the schemas of all results.")
+    ] = "lean",
     data: DataFolder = None,
 ) -> None:
     """Serve MCP over standard input and output.
@@ -271,7 +274,7 @@ def mcp(
     from registry.cli.mcp import run_mcp
     from registry.cli.shutdown import exit_process
 
-    run_async(run_mcp(read_settings(data=data), url))
+    run_async(run_mcp(read_settings(data=data), url, profile))
     exit_process()
 
 

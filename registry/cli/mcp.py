@@ -4,18 +4,24 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from registry.cli.common import BadTarget
+from registry.cli.common import BadTarget, print_error
 from registry.cli.shutdown import exit_after_deadline, stop_on_signals
 from registry.mcp.source import ApiRefusal, ApiSource, OwnApi, RemoteApi, checked_url
 from registry.mcp.stdio import LazySource, serve
+from registry.mcp.tools import Profile
+from registry.wiring.embedded_database import POSTGRES_FOLDER
 
 if TYPE_CHECKING:
     from registry.settings import Settings
 
 
-async def run_mcp(settings: "Settings", url: str | None) -> None:
+WARM_UP_SECONDS: Final = 0.5
+"""The local registry is opened this long after the start: the handshake of the host comes first."""
+
+
+async def run_mcp(settings: "Settings", url: str | None, profile: Profile) -> None:
     """Serve until standard input ends, or until SIGINT or SIGTERM. Raise BadTarget for an invalid address."""
     if url is None:
         source = LazySource(settings.public_url.rstrip("/"), lambda: _local(settings))
@@ -26,8 +32,12 @@ async def run_mcp(settings: "Settings", url: str | None) -> None:
             raise BadTarget(f"--url: {error}") from None
     with stop_on_signals() as stop:
         async with exit_after_deadline(stop):
-            serving = asyncio.create_task(serve(source, is_remote=url is not None))
+            serving = asyncio.create_task(serve(source, is_remote=url is not None, profile=profile))
             stopping = asyncio.create_task(stop.wait())
+            if url is None and _is_missing(settings):
+                _print_remedy(settings)
+            elif url is None:
+                asyncio.get_running_loop().call_later(WARM_UP_SECONDS, source.open)
             await asyncio.wait({serving, stopping}, return_when=asyncio.FIRST_COMPLETED)
             await source.close()
             if serving.done():
@@ -35,9 +45,28 @@ async def run_mcp(settings: "Settings", url: str | None) -> None:
             # A thread may still wait for standard input and cannot be interrupted, so the caller ends the process.
 
 
+def _is_missing(settings: "Settings") -> bool:
+    """Return whether the data folder has no registry yet. A server for models creates none: that takes seconds, and it
+    would be empty."""
+    return settings.database_url is None and not (settings.data / POSTGRES_FOLDER).exists()
+
+
+def _print_remedy(settings: "Settings") -> None:
+    from registry.cli.show import empty_registry_lines
+
+    for line in empty_registry_lines(settings):
+        print_error(line)
+
+
 @contextlib.asynccontextmanager
 async def _local(settings: "Settings") -> AsyncIterator[ApiSource]:
-    """Open the registry of the settings. Raise Refused when it is not ready."""
+    """Open the registry of the settings. Raise ApiRefusal when it is missing or not ready; say when it is empty."""
+    from registry.cli.show import empty_registry_lines, is_empty
+
+    if _is_missing(settings):
+        raise ApiRefusal(
+            "unavailable", ". ".join(line[0].upper() + line[1:] for line in empty_registry_lines(settings))
+        )
     await asyncio.to_thread(import_module, "registry.api.app")  # takes a second; other messages are answered meanwhile
     from registry.api import app
     from registry.wiring import NOT_READY, BadDatabaseUrl, open_waypost
@@ -46,7 +75,10 @@ async def _local(settings: "Settings") -> AsyncIterator[ApiSource]:
         try:
             waypost = await stack.enter_async_context(open_waypost(settings))
             await waypost.open_search()
+            if await is_empty(waypost):
+                _print_remedy(settings)
         except (*NOT_READY, BadDatabaseUrl, OSError) as error:
+            print_error(f"the local registry is not ready: {error}")
             raise ApiRefusal("unavailable", f"The local registry is not ready: {error}") from None
         api = app.interface(waypost, settings)
         yield OwnApi(api.app, api.rules.submissions, waypost, settings)

@@ -21,6 +21,7 @@ from registry.wiring import Waypost
 
 if TYPE_CHECKING:
     from registry.actions.queries.discover import SearchResult
+    from registry.settings import Settings
 
 
 DEMO_MARK = "demo.lock"
@@ -84,22 +85,25 @@ async def show_search(waypost: Waypost, query: Query, console: Console = stdout,
     if not page.hits:
         if not as_json:
             console.print("nothing found")
-        await _hint_at_empty_registry(waypost)
+        if await is_empty(waypost):
+            for says in empty_registry_lines(waypost.settings):
+                print_error(says)
     return DONE if page.hits else NO
 
 
-async def _hint_at_empty_registry(waypost: Waypost) -> None:
-    """Say on standard error that this registry lists nothing, and where the demo's registry is, if there is one."""
-    if (await waypost.queries.overview()).services:
-        return
-    settings = waypost.settings
+async def is_empty(waypost: Waypost) -> bool:
+    return not (await waypost.queries.overview()).services
+
+
+def empty_registry_lines(settings: "Settings") -> Iterator[str]:
+    """Yield that this registry lists nothing, the remedy, and where the demo's registry is, if there is one."""
     if settings.database_url is not None:
-        print_error("this registry (DATABASE_URL) lists no service yet")
+        yield "this registry (DATABASE_URL) lists no service yet; `waypost crawl` and `waypost seed` fill it"
         return
-    print_error(f"this registry ({settings.data}) lists no service yet; `waypost crawl` and `waypost seed` fill it")
+    yield f"this registry ({settings.data}) lists no service yet; `waypost crawl` and `waypost seed` fill it"
     demo = demo_folder(settings)
     if (demo / DEMO_MARK).exists():
-        print_error(f"`make demo` filled another one: add --data {demo}, or set WAYPOST_DATA={demo}")
+        yield f"`make demo` filled another one: add --data {demo}, or set WAYPOST_DATA={demo}"
 
 
 def _result_json(result: "SearchResult") -> dict[str, Any]:

@@ -19,7 +19,7 @@ from mcp.server.streamable_http import check_accept_headers
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp_types import JSONRPCRequest, jsonrpc_message_adapter
 from pydantic import ValidationError
-from starlette.datastructures import Headers
+from starlette.datastructures import Headers, QueryParams
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
@@ -30,8 +30,9 @@ from registry.edge.interfaces import Interface
 from registry.edge.middleware import Rules
 from registry.edge.problems import Problem
 from registry.edge.routing import explain
-from registry.mcp.server import make_server
+from registry.mcp.server import PROFILE, make_server
 from registry.mcp.source import OwnApi
+from registry.mcp.tools import TOOLS_BY_PROFILE
 from registry.settings import Settings
 from registry.wiring import Waypost
 
@@ -117,6 +118,7 @@ class McpApp:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = Headers(scope=scope)
         _check_request(scope, headers)
+        _check_profile(scope)
         self._callers.check(headers)
         if self._sessions is None:
             raise Problem(problems.UNAVAILABLE, "MCP is not served at the moment.", headers={"Retry-After": "5"})
@@ -144,6 +146,14 @@ def _check_request(scope: Scope, headers: Headers) -> None:
     accepts_json, _ = check_accept_headers(Request(scope))
     if not accepts_json:
         raise Problem(problems.NOT_ACCEPTABLE, "Answers are application/json, which the field Accept has to allow.")
+
+
+def _check_profile(scope: Scope) -> None:
+    """Raise Problem for an unknown profile. Other parameters of the address are ignored, as hosts may add some."""
+    profiles = QueryParams(scope["query_string"]).getlist(PROFILE)
+    if len(profiles) > 1 or not set(profiles) <= TOOLS_BY_PROFILE.keys():
+        allowed = f"{PROFILE}: must be {' or '.join(TOOLS_BY_PROFILE)}"
+        raise Problem(problems.INVALID_PARAMETER, allowed, errors=[allowed])
 
 
 async def _body(receive: Receive) -> bytes:

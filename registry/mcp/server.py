@@ -22,7 +22,7 @@ from registry.mcp import tools as facts
 from registry.mcp.calls import ToolCalls, UnknownTool
 from registry.mcp.result_schemas import MAX_BYTES
 from registry.mcp.source import ApiRefusal, ApiSource, Caller
-from registry.mcp.tools import BadArguments
+from registry.mcp.tools import BadArguments, Profile
 
 Context = ServerRequestContext[Any, Any]
 ListResult = TypeVar("ListResult")
@@ -33,6 +33,8 @@ _SERVICE_PREFIX: Final = SERVICE_TEMPLATE.removesuffix("{host}")
 _JSON: Final = "application/json"
 _PROMPT: Final = "find_and_call_service"
 _NEED_CHARS: Final = 1_000
+PROFILE: Final = "profile"
+"""Parameter of the address of `/mcp` that chooses the list of tools."""
 _REFUSED: Final = -32000
 """Code of the error when a resource is there, but not now or not for this client (JSON-RPC 2.0 section 5.1)."""
 
@@ -50,8 +52,9 @@ _CACHE_HINTS: Final = {
 log = structlog.get_logger(__name__)
 
 
-def make_server(source: ApiSource, website: str, *, is_remote: bool) -> Server[Any]:
-    """Return the server over `source`; `website`: address of the registry. `is_remote`: of another version, maybe."""
+def make_server(source: ApiSource, website: str, *, is_remote: bool, profile: Profile = "lean") -> Server[Any]:
+    """Return the server over `source`; `website`: address of the registry. `is_remote`: of another version, maybe.
+    `profile`: of the list of tools, where the address of a request names none (`?profile=full`)."""
     answers = _Answers(ToolCalls(source), checked=is_remote)
     server: Server[Any] = Server(
         facts.NAME,
@@ -62,7 +65,7 @@ def make_server(source: ApiSource, website: str, *, is_remote: bool) -> Server[A
         website_url=website,
         cache_hints=_CACHE_HINTS,  # type: ignore[arg-type]  # the keys are literals
         get_tool_input_schema=lambda _: None,  # no argument of a tool is also sent as a header field
-        on_list_tools=_one_page(_TOOLS),
+        on_list_tools=_list_tools(profile),
         on_call_tool=answers.call_tool,
         on_list_resources=_one_page(_RESOURCES),
         on_list_resource_templates=_one_page(_TEMPLATES),
@@ -74,7 +77,7 @@ def make_server(source: ApiSource, website: str, *, is_remote: bool) -> Server[A
     return server
 
 
-_TOOLS: Final = types.ListToolsResult(tools=list(facts.TOOLS))
+_TOOLS: Final = {name: types.ListToolsResult(tools=list(tools)) for name, tools in facts.TOOLS_BY_PROFILE.items()}
 _RESOURCES: Final = types.ListResourcesResult(
     resources=[
         types.Resource(
@@ -209,6 +212,18 @@ def _one_page(result: ListResult) -> Callable[[Context, types.PaginatedRequestPa
         if params is not None and params.cursor is not None:
             raise MCPError(types.INVALID_PARAMS, "Invalid cursor")
         return result
+
+    return answer
+
+
+def _list_tools(
+    usual: Profile,
+) -> Callable[[Context, types.PaginatedRequestParams | None], Awaitable[types.ListToolsResult]]:
+    lists = {profile: _one_page(tools) for profile, tools in _TOOLS.items()}
+
+    async def answer(context: Context, params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
+        named = None if context.request is None else context.request.query_params.get(PROFILE)
+        return await lists.get(named or usual, lists[usual])(context, params)
 
     return answer
 

@@ -1,7 +1,7 @@
 """MCP over standard input and output, for a host that starts this program.
 
-The first call of a tool opens the source. A host asks for the list of tools when it starts, and only the protocol's
-messages may delay the answer.
+The first call of a tool opens the source, unless that was done before. A host asks for the list of tools when it
+starts, and only the protocol's messages may delay the answer.
 """
 
 import asyncio
@@ -14,6 +14,7 @@ from mcp.server.stdio import stdio_server
 
 from registry.mcp.server import make_server
 from registry.mcp.source import ApiAnswer, ApiSource, Caller
+from registry.mcp.tools import Profile
 
 T = TypeVar("T")
 
@@ -45,11 +46,16 @@ class LazySource:
         if self._holder is not None:
             await asyncio.gather(self._holder, return_exceptions=True)
 
-    async def _opened(self) -> ApiSource:
+    def open(self) -> "asyncio.Future[ApiSource]":
+        """Begin to open the source unless it is open. After a failure, the next request tries again."""
         if self._source is None or (self._source.done() and self._source.exception() is not None):
             self._source = asyncio.get_running_loop().create_future()
+            self._source.add_done_callback(lambda source: source.cancelled() or source.exception())
             self._holder = asyncio.create_task(self._hold(self._source))
-        return await asyncio.shield(self._source)
+        return self._source
+
+    async def _opened(self) -> ApiSource:
+        return await asyncio.shield(self.open())
 
     async def _hold(self, source: "asyncio.Future[ApiSource]") -> None:
         try:
@@ -62,9 +68,9 @@ class LazySource:
             source.set_exception(error)
 
 
-async def serve(source: LazySource, *, is_remote: bool) -> None:
+async def serve(source: LazySource, *, is_remote: bool, profile: Profile = "lean") -> None:
     """Answer until standard input ends. The source stays open."""
     logging.getLogger("mcp").setLevel(logging.CRITICAL)  # it would log each request, with what clients send
-    server = make_server(source, source.url, is_remote=is_remote)
+    server = make_server(source, source.url, is_remote=is_remote, profile=profile)
     async with stdio_server() as (requests, answers):
         await server.run(requests, answers, server.create_initialization_options())

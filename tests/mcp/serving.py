@@ -57,9 +57,9 @@ async def served(waypost: Waypost, settings: Settings) -> AsyncIterator[str]:
 
 
 @contextlib.asynccontextmanager
-async def connected(url: str, version: str = MODERN) -> AsyncIterator[Client]:
+async def connected(url: str, version: str = MODERN, query: str = "") -> AsyncIterator[Client]:
     """Yield the official client of Python, connected to the MCP server at `url`."""
-    async with Client(f"{url}/mcp", mode=ERAS[version], read_timeout_seconds=HANG_SECONDS) as client:
+    async with Client(f"{url}/mcp{query}", mode=ERAS[version], read_timeout_seconds=HANG_SECONDS) as client:
         assert client.protocol_version == version
         yield client
 
@@ -112,8 +112,9 @@ async def posted(
     method: str,
     version: str = MODERN,
     headers: Mapping[str, str] | None = None,
+    query: str = "",
     **params: Any,
 ) -> httpx2.Response:
     """Send one request as it should be sent, with some header fields replaced, and return the answer."""
     message = message_of(method, version, **params)
-    return await client.post("/mcp", json=message, headers={**headers_of(message, version), **(headers or {})})
+    return await client.post(f"/mcp{query}", json=message, headers={**headers_of(message, version), **(headers or {})})

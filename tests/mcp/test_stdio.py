@@ -97,6 +97,29 @@ async def test_a_registry_that_is_away_is_an_error_of_the_tool(tmp_path: Path) -
         assert "not ready" in await refused(client, "registry_status")
 
 
+async def test_a_registry_that_does_not_exist_says_how_to_fill_it(tmp_path: Path) -> None:
+    """On standard error at the start, and to the model, which sees nothing of that. Nothing is created."""
+    missing = {**os.environ, "DATABASE_URL": "", "WAYPOST_DATA": str(tmp_path / "none")}
+    del missing["DATABASE_URL"]
+    with (tmp_path / "said").open("w+") as said:
+        parameters = StdioServerParameters(command=sys.executable, args=[*COMMAND], env=missing, cwd=str(ROOT))
+        async with Client(stdio_client(parameters, errlog=said), mode="legacy") as client:
+            assert "`waypost crawl`" in (tmp_path / "said").read_text()
+            assert "`waypost crawl`" in await refused(client, "discover_services", q="send a parcel")
+    assert not (tmp_path / "none").exists()
+
+
+async def test_an_empty_registry_says_how_to_fill_it(migrated_database: str, tmp_path: Path) -> None:
+    environment = {**os.environ, "DATABASE_URL": migrated_database, "WAYPOST_DATA": str(tmp_path / "data")}
+    with (tmp_path / "said").open("w+") as said:
+        parameters = StdioServerParameters(command=sys.executable, args=[*COMMAND], env=environment, cwd=str(ROOT))
+        async with Client(stdio_client(parameters, errlog=said), mode="legacy") as client:
+            result: Any = await client.call_tool("discover_services", {"q": "send a parcel"})
+            assert "`waypost crawl`" in (tmp_path / "said").read_text()
+    assert "lists no service yet" in result.content[0].text
+    assert "submit_service" in result.content[0].text
+
+
 async def test_answers_of_something_else_are_an_error_of_the_tool(own_api: Api) -> None:
     """A server that is no registry, or one of another version."""
 

@@ -5,21 +5,25 @@ from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from typing import Any
 
+import httpx2
+import mcp_types as types
 import pytest
 import pytest_asyncio
 from mcp.client.client import Client
 
 from registry.mcp.server import SERVICE_TEMPLATE, STATUS_RESOURCE
-from registry.mcp.tools import TOOLS
+from registry.mcp.tools import TOOLS_BY_PROFILE
 from registry.store.mirroring import MirrorRecord
 from tests.api.sites import AWKWARD, AWKWARD_NAME, BIKES, CARD, ELSEWHERE, NEW, NOTHING, PIGEON
 from tests.api.sites import TOOLS as TOOL_HOST
 from tests.api.test_ownership import pinned
-from tests.mcp.serving import ERAS, MODERN, called, connected, refused, served
+from tests.mcp.serving import ERAS, MODERN, called, connected, posted, refused, served
 from tests.support.api import Api
 from tests.support.builders import adp_manifest, adp_site, crawl
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+MAX_LIST_BYTES = 6_000
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
@@ -28,15 +32,43 @@ async def url(api: Api) -> AsyncIterator[str]:
         yield address
 
 
+@pytest.mark.parametrize(("query", "profile"), [("", "lean"), ("?profile=lean", "lean"), ("?profile=full&x=1", "full")])
 @pytest.mark.parametrize("version", ERAS)
-async def test_the_tools_are_those_that_are_documented(url: str, version: str) -> None:
-    async with connected(url, version) as client:
+async def test_the_tools_are_those_that_are_documented(url: str, version: str, query: str, profile: str) -> None:
+    async with connected(url, version, query) as client:
         tools = (await client.list_tools()).tools
-        assert [tool.name for tool in tools] == [fact.name for fact in TOOLS]
+        assert [tool.model_dump() for tool in tools] == [tool.model_dump() for tool in TOOLS_BY_PROFILE[profile]]
         writing = [tool.name for tool in tools if tool.annotations and not tool.annotations.read_only_hint]
         assert writing == ["submit_service"]
-        for tool, fact in zip(tools, TOOLS, strict=True):
-            assert (tool.input_schema, tool.output_schema) == (fact.input_schema, fact.output_schema)
+        found: Any = await client.call_tool("discover_services", {"q": "create a parcel", "max_bytes": 4_000})
+        assert not found.is_error  # an argument that only one profile lists
+
+
+@pytest.mark.parametrize("query", ["?profile=zebra", "?profile=", "?profile=lean&profile=full"])
+async def test_an_unknown_profile_is_refused(url: str, query: str) -> None:
+    async with httpx2.AsyncClient(base_url=url) as client:
+        answer = await posted(client, "tools/list", query=query)
+    assert (answer.status_code, answer.json()["detail"]) == (400, "profile: must be lean or full")
+
+
+async def test_the_list_of_tools_is_affordable() -> None:
+    """In bytes: JSON of this kind has 4.3 bytes for a token (`python -m benchmarks.mcp --tokens`)."""
+    lean, full = (
+        types.ListToolsResult(tools=list(tools)).model_dump_json(by_alias=True, exclude_none=True)
+        for tools in (TOOLS_BY_PROFILE["lean"], TOOLS_BY_PROFILE["full"])
+    )
+    assert len(lean) <= MAX_LIST_BYTES < len(full)
+    for tool in json.loads(lean)["tools"]:
+        assert tool["description"]
+        assert all(schema["description"] for schema in tool["inputSchema"]["properties"].values())
+
+
+async def test_the_short_list_names_every_argument_and_filter() -> None:
+    for brief, tool in zip(TOOLS_BY_PROFILE["lean"], TOOLS_BY_PROFILE["full"], strict=True):
+        assert tool.input_schema["properties"].keys() - brief.input_schema["properties"].keys() <= {"sort", "max_bytes"}
+    arguments = TOOLS_BY_PROFILE["lean"][0].input_schema["properties"]
+    filters = TOOLS_BY_PROFILE["full"][0].input_schema["properties"]["filters"]["properties"]
+    assert all(name in arguments["filters"]["description"] for name in filters)
 
 
 @pytest.mark.parametrize("version", ERAS)
