@@ -22,6 +22,8 @@ _AUTHORIZATION: Final[Mapping[AuthType, tuple[str, str]]] = {
     "openid": ("Bearer", _TOKEN),
     "http_basic": ("Basic", "YOUR_BASE64_OF_USER_AND_PASSWORD"),  # RFC 7617: base64 of user:password
 }
+_HTTP_SCHEMES: Final[Mapping[str, AuthType]] = {"bearer": "bearer", "basic": "http_basic"}
+_SCHEME_WORD: Final = re.compile(r"\A(bearer|basic)(?=\s|\Z)", re.IGNORECASE)
 _PLACES: Final = ("header", "query", "cookie", "path", "body")
 _UNPLACED: Final[Mapping[AuthType, str]] = {
     "payment": "paid for by the protocol after the answer 402, not by a fixed credential",
@@ -141,10 +143,9 @@ def placeholder(name: str | None) -> str:
 
 def input_value(item: Input) -> str:
     """Return the example of a caller's value: the fixed value, the default, or a placeholder."""
-    if item.value and "{" not in item.value:
-        return item.value
-    if item.value:  # fixed except for variables, such as "Bearer {token}"
-        return re.sub(r"\{([^{}]*)\}", lambda match: placeholder(match[1]), item.value)
+    if item.value:  # maybe fixed except for variables, such as "Bearer {token}"
+        value = re.sub(r"\{([^{}]*)\}", lambda match: placeholder(match[1]), item.value)
+        return _with_cased_scheme(item.name, value)
     return item.default or (item.choices[0] if item.choices else placeholder(item.name))
 
 
@@ -153,16 +154,35 @@ def is_header_name(name: str | None) -> bool:
     return name is not None and _HEADER_NAME.fullmatch(name) is not None
 
 
+def _with_cased_scheme(header: str | None, value: str) -> str:
+    """Return the value of a header with the scheme in the spelling of RFC 6750 and RFC 7617. Its case means nothing
+    (RFC 9110 section 11.1), and yet there are servers that read `Bearer` only."""
+    if (header or "").lower() != "authorization":
+        return value
+    return _SCHEME_WORD.sub(lambda match: match[1].capitalize(), value)
+
+
+def _with_known_type(scheme: AuthScheme) -> AuthScheme:
+    """Return a scheme of another kind as the HTTP scheme that its document names for the field Authorization."""
+    named = _HTTP_SCHEMES.get((scheme.prefix or scheme.note or "").strip().lower())
+    if scheme.type != "custom" or named is None or (scheme.name or "").lower() != "authorization":
+        return scheme
+    return replace(scheme, type=named, prefix=None)
+
+
 def _make_credential(scheme: AuthScheme) -> Credential:
+    scheme = _with_known_type(scheme)
     note = line(scheme.note, NOTE_CHARS) if scheme.note else None
     if scheme.type in _UNPLACED:
         return Credential(scheme.type, note=_UNPLACED[scheme.type])
     if scheme.type in _AUTHORIZATION and scheme.location in (None, "header"):
         prefix, token = _AUTHORIZATION[scheme.type]
         name = scheme.name if is_header_name(scheme.name) else "Authorization"
-        return Credential(scheme.type, "header", name, prefix if scheme.prefix is None else scheme.prefix, token, note)
+        prefix = prefix if scheme.prefix is None else _with_cased_scheme(name, scheme.prefix.strip())
+        return Credential(scheme.type, "header", name, prefix, token, note)
     place = scheme.location if scheme.location in _PLACES else None
     if place is None or scheme.name is None or (place == "header" and not is_header_name(scheme.name)):
         return Credential(scheme.type, note=note or "no document says where the request carries it")
     token = _AUTHORIZATION[scheme.type][1] if scheme.type in _AUTHORIZATION else placeholder(scheme.name)
-    return Credential(scheme.type, place, scheme.name, scheme.prefix or None, token, note)
+    prefix = _with_cased_scheme(scheme.name, (scheme.prefix or "").strip())
+    return Credential(scheme.type, place, scheme.name, prefix or None, token, note)

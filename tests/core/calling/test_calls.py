@@ -86,6 +86,13 @@ def test_without_places_the_method_decides() -> None:
         (AuthScheme("oauth2"), "header", "Bearer YOUR_ACCESS_TOKEN"),
         (AuthScheme("http_basic"), "header", "Basic YOUR_BASE64_OF_USER_AND_PASSWORD"),
         (AuthScheme("api_key", "header", "Authorization", "Token"), "header", "Token YOUR_API_KEY"),
+        (AuthScheme("api_key", "header", "Authorization", "bearer"), "header", "Bearer YOUR_API_KEY"),
+        (AuthScheme("api_key", "header", "Authorization", "BEARER "), "header", "Bearer YOUR_API_KEY"),
+        (AuthScheme("oauth2", "header", "authorization", "bearer"), "header", "Bearer YOUR_ACCESS_TOKEN"),
+        (AuthScheme("custom", "header", "Authorization", note="bearer"), "header", "Bearer YOUR_ACCESS_TOKEN"),
+        (AuthScheme("custom", "header", "Authorization", "bearer"), "header", "Bearer YOUR_ACCESS_TOKEN"),
+        (AuthScheme("custom", "header", "Authorization", "bearertoken"), "header", "bearertoken YOUR_API_KEY"),
+        (AuthScheme("custom", "header", "Authorization", note="bearer of news"), "header", "YOUR_API_KEY"),
         (AuthScheme("api_key", "query", "appid"), "query", "YOUR_APPID"),
         (AuthScheme("session", "cookie", "sid"), "cookie", "YOUR_SID"),
         (AuthScheme("custom", "body", "token"), "body", "YOUR_TOKEN"),
@@ -100,7 +107,7 @@ def test_a_credential_is_put_where_the_document_says(scheme: AuthScheme, place: 
     assert (credential["in"], credential["value"]) == (place, value)
     example, url = call["example"], urlsplit(call["example"]["url"])
     assert {
-        "header": lambda: example["headers"].get("Authorization"),
+        "header": lambda: next(value for name, value in example["headers"].items() if name.lower() == "authorization"),
         "query": lambda: dict(parse_qsl(url.query))["appid"],
         "cookie": lambda: example["headers"]["Cookie"].partition("=")[2],
         "body": lambda: example["body"]["token"],

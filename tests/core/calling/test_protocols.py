@@ -48,7 +48,7 @@ def test_the_stateless_revision_carries_what_the_handshake_agreed_on() -> None:
 def test_headers_of_a_remote_are_sent_with_placeholders() -> None:
     headers = (
         Input("X-Region", required=True, choices=("eu", "us")),
-        Input("Authorization", required=True, secret=True, value="Bearer {token}"),
+        Input("Authorization", required=True, secret=True, value="bearer {token}"),
         Input("X-Optional", required=False),
         Input("Bad Name", required=True),
     )
