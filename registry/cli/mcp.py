@@ -75,6 +75,8 @@ async def _local(settings: "Settings") -> AsyncIterator[ApiSource]:
         try:
             waypost = await stack.enter_async_context(open_waypost(settings))
             await waypost.open_search()
+            if not waypost.index_is_fed():
+                await waypost.search.drain()  # no worker runs, so pending changes are indexed now
             if await is_empty(waypost):
                 _print_remedy(settings)
         except (*NOT_READY, BadDatabaseUrl, OSError) as error:

@@ -8,18 +8,27 @@ import orjson
 
 from registry.core.names.domains import InvalidName, host_syntax
 from registry.mcp import results
-from registry.mcp.result_schemas import DEFAULT_BYTES, DEFAULT_ROWS, MAX_ROWS
+from registry.mcp.result_schemas import DEFAULT_BYTES, DEFAULT_ROWS, MAX_ROWS, MAX_WITH_CALLS
 from registry.mcp.results import Json, Result
 from registry.mcp.source import ApiRefusal, ApiSource, Caller, refusal
-from registry.mcp.tools import TOOLS, ArgumentsOf, BadArguments
+from registry.mcp.tools import FILTER_NAMES, TOOLS, ArgumentsOf, BadArguments
 
-_TO_SUBMIT: Final = "If the host serves an agent manifest, submit_service has it visited."
+_ELSEWHERE: Final = "discover_services finds other services."
+_LATER: Final = "Ask again in a minute."
 _HINTS: Final[Mapping[str, str]] = {
-    "unknown-service": _TO_SUBMIT,
+    "unknown-service": "discover_services finds listed ones; submit_service has a host visited.",
     "unknown-capability": "get_service lists the capabilities of a service.",
-    "invalid-cursor": "Ask again without `cursor`.",
+    "invalid-name": "Pass the name of a public host, such as api.pigeonpost.example.",
+    "blocked": _ELSEWHERE,
+    "opted-out": _ELSEWHERE,
+    "mirrored": "Submit the host there.",
+    "body-too-large": "Send the document to POST /api/validate of this registry.",
+    "request-timeout": _LATER,
+    "busy": _LATER,
+    "unavailable": _LATER,
+    "internal-error": f"{_LATER} If it fails again, go on without this registry.",
 }
-"""Slug of a problem -> what a model can do about it."""
+"""Slug of a problem -> what a model can do about it, unless the problem itself says that."""
 
 
 class UnknownTool(LookupError):
@@ -51,6 +60,8 @@ class ToolCalls:
         try:
             return await call(caller, {"max_bytes": DEFAULT_BYTES, "detail": "low", **arguments})
         except ApiRefusal as refused:
+            if refused.slug == "invalid-parameter":
+                raise BadArguments(_as_arguments(refused)) from None
             hint = _HINTS.get(refused.slug, "")
             raise ApiRefusal(refused.slug, f"{refused.detail} {hint}".rstrip(), refused.members) from None
 
@@ -59,12 +70,25 @@ class ToolCalls:
         for name, value in asked.get("filters", {}).items():
             query[name] = ",".join(map(str, dict.fromkeys(value))) if isinstance(value, list) else str(value)
         query |= {key: asked[key] for key in ("cursor", "sort") if key in asked}
+        if asked["detail"] == "low":
+            query["view"] = "brief"
+        if int(query["limit"]) <= MAX_WITH_CALLS:
+            query["include"] = "call"
         answer = (await self.source.ask(caller, "/api/discover", query)).content()
+        if not answer["data"] and not answer["confident"] and await self._is_empty(caller):
+            return results.of_empty_registry(answer)
         result, rows = results.discovered(answer, asked["detail"], asked["max_bytes"])
-        if 0 < rows < len(answer["data"]):  # the cursor has to continue after the last service that is shown
+        cursor = answer["next_cursor"] if answer["confident"] else None
+        if answer["confident"] and 0 < rows < len(answer["data"]):  # continue after the last row that is shown
             shorter = await self.source.ask(caller, "/api/discover", {**query, "limit": str(rows)})
-            result.content["next_cursor"] = shorter.content()["next_cursor"]
-        return result
+            cursor = shorter.content()["next_cursor"]
+        return results.with_cursor(result, cursor)
+
+    async def _is_empty(self, caller: Caller) -> bool:
+        """Return whether the registry lists nothing at all. Asked for only where an answer has no row."""
+        query = {"limit": "1", "include_unverified": "true"}
+        listed = (await self.source.ask(caller, "/api/services", query)).content()
+        return bool(listed["total"] == 0)
 
     async def _service(self, caller: Caller, asked: Json) -> Result:
         body = await self._service_body(caller, _host(asked["domain"]))
@@ -82,24 +106,28 @@ class ToolCalls:
         return await self.source.worked(caller, len(body), function, body, self.source.url, *arguments)
 
     async def _capability(self, caller: Caller, asked: Json) -> Result:
+        shown = (asked["detail"], asked["max_bytes"])
         if "domain" in asked:
-            return await self._capability_of(caller, _host(asked["domain"]), asked["name"], asked["max_bytes"])
+            return await self._capability_of(caller, _host(asked["domain"]), asked["name"], *shown)
         question = " ".join(asked["name"].split())[:400] or "-"
         query = {"q": question, "limit": str(MAX_ROWS), "unique": "false"}
         answer = await self.source.ask(caller, "/api/discover", query)
         found = list(_named(answer.content(), asked["name"]))
         if not found:
-            raise ApiRefusal("unknown-capability", "No service was found that has a capability of exactly this name.")
+            raise ApiRefusal(
+                "unknown-name",
+                "No service found has a capability of exactly this name. Ask discover_services in plain words.",
+            )
         if len(found) > 1:
             return results.candidates(found, asked["max_bytes"])
-        return await self._capability_of(caller, found[0][0], asked["name"], asked["max_bytes"])
+        return await self._capability_of(caller, found[0][0], asked["name"], *shown)
 
-    async def _capability_of(self, caller: Caller, host: str, name: str, max_bytes: int) -> Result:
+    async def _capability_of(self, caller: Caller, host: str, name: str, detail: str, max_bytes: int) -> Result:
         answer = await self.source.ask(caller, f"/api/services/{host}/capabilities/{name}")
         if answer.status != 200:
             raise refusal(orjson.loads(answer.body))
         url = f"{self.source.url}/api/services/{host}/capabilities/{quote(name, safe='')}"
-        arguments = (answer.body, host, url, max_bytes)
+        arguments = (answer.body, host, url, detail, max_bytes)
         return await self.source.worked(caller, len(answer.body), results.capability, *arguments)
 
     async def _check(self, caller: Caller, asked: Json) -> Result:
@@ -117,7 +145,7 @@ class ToolCalls:
         try:
             body = await self._service_body(caller, _host(urlsplit(url).hostname or ""))
         except (ApiRefusal, ValueError) as refused:
-            if isinstance(refused, ApiRefusal) and refused.slug != "unknown-service":
+            if isinstance(refused, ApiRefusal) and refused.slug not in ("unknown-service", "invalid-name"):
                 raise
             body = b""
         seen = await self.source.worked(caller, len(body), results.seen, body, url, max_bytes) if body else None
@@ -159,12 +187,19 @@ class ToolCalls:
         return results.submitted(refused.members, refused.slug)
 
 
+def _as_arguments(refused: ApiRefusal) -> str:
+    """Return the faults that the API found in parameters as faults of the arguments from which they were made."""
+    faults = refused.members.get("errors") or [refused.detail]
+    said = [f"filters.{fault}" if str(fault).partition(":")[0] in FILTER_NAMES else str(fault) for fault in faults]
+    return "; ".join(said).replace(", separated by commas", "")
+
+
 def _host(name: str) -> str:
-    """Return the canonical spelling of a host. Raise Refused for an invalid name."""
+    """Return the canonical spelling of a host. Raise ApiRefusal for an invalid name."""
     try:
         return host_syntax(name)
     except InvalidName:
-        raise ApiRefusal("unknown-service", "No service is listed under this host: it is no public name.") from None
+        raise ApiRefusal("invalid-name", "No service can be listed under this host: it is no public name.") from None
 
 
 def _named(answer: Json, name: str) -> Iterator[tuple[str, Json]]:

@@ -18,6 +18,8 @@ MIN_BYTES, DEFAULT_BYTES, MAX_BYTES = 4_000, 16_000, 60_000
 """Bytes of a result, its structured content and its text together, in UTF-8: some four for a token of English."""
 
 DEFAULT_ROWS, MAX_ROWS = 5, 20
+MAX_WITH_CALLS: Final = 10
+"""Rows of the API's answers that may have calls. Larger answers have none."""
 QUESTION_CHARS, NAME_CHARS, HOST_CHARS, URL_CHARS = 400, 500, 300, 2_048
 MANIFEST_CHARS: Final = MAX_CHARS
 """The strict reader takes no longer text in a message. Longer documents are for `POST /api/validate`."""
@@ -111,15 +113,38 @@ _TRUST_OF: Final[Mapping[str, Schema]] = {
     "resembles": _RESEMBLES,
 }
 
+_MATCHING: Final = closed(
+    {
+        "name": text(),
+        "description": text(),
+        "callable": {"anyOf": [{"type": "boolean"}, {"type": "string"}], "description": "`unknown`: not visited yet."},
+        "not_callable": text("Why it has no call."),
+        "kind": text("Protocol of the call."),
+        "method": text(),
+        "address": text("URL, or its template."),
+        "side_effects": or_null("boolean", "null: the documents do not say."),
+        "confident": flag("It answers the question itself, not only its service."),
+        "injection_flags": _FLAGS,
+        "record_url": _RECORD_URL,
+        "call": anything("The ready call: of the first confident row only."),
+    },
+    required=("name", "record_url"),
+)
 _ROW: Final = closed(
     {
-        **_SUMMARY,
-        "relevance": number("Comparable within one result only."),
+        "domain": text("The host: the service's identity."),
+        "name": text(),
+        "why": text("Why it is here."),
+        "trust": _TRUST,
         "confident": flag("Words and meaning are close enough to count as an answer."),
+        "capability": {"anyOf": [_MATCHING, {"type": "null"}], "description": "The one that fits best."},
+        "also": listed(text(), "Names of further capabilities that match."),
+        **{name: schema for name, schema in _SUMMARY.items() if name not in ("domain", "name", "untrusted_text")},
+        "relevance": number("Comparable within one result only."),
         "capabilities": listed(_OFFERED, "Capabilities that match the question."),
         "capability_count": whole("All capabilities of the service."),
         **_TRUST_OF,
-        "why": closed(
+        "match": closed(
             {
                 "matched_terms": listed(text(), "Words of the question."),
                 "cover": number("Share of the question's weight that these words carry, 0 to 1."),
@@ -133,11 +158,14 @@ _ROW: Final = closed(
         "seen_at": _TIME,
         "alike_total": whole("Services that offer the same and have no row of their own."),
     },
-    required=(*_SUMMARY, "relevance", "confident", "capabilities", "capability_count"),
+    required=("domain", "name", "why", "trust", "confident", "capability"),
 )
+"""With `detail: low` a row has the first seven members."""
+
 DISCOVERED: Final = closed(
     {
-        "confident": flag("Of the best answer. false: nothing fits, and there are no services."),
+        "confident": flag("Of the best answer."),
+        "nearest": flag("Nothing answers well; the services are only the nearest ones."),
         "total": whole("Services that answer the question, on all pages."),
         "services": listed(_ROW),
         "next_cursor": _NEXT,
@@ -161,7 +189,7 @@ DISCOVERED: Final = closed(
         ),
         "untrusted_text": _UNTRUSTED,
     },
-    required=("confident", "total", "services", "next_cursor", "truncated", "corrected", "untrusted_text"),
+    required=("confident", "nearest", "services", "next_cursor", "truncated", "corrected", "untrusted_text"),
 )
 
 _LOST: Final = closed(
@@ -227,7 +255,7 @@ CAPABILITY: Final = closed(
         "side_effects": or_null("boolean", "null: the documents do not say."),
         "confirmation": anything("Whether a person must agree to the call, and the question for them."),
         "call": anything(
-            "How it is called, ready to be sent: `kind`, an `example` (of HTTP, MCP or A2A), `curl`, `credentials`, "
+            "How it is called, ready to be sent: `kind`, an `example` (of HTTP, MCP or A2A), `credentials`, "
             "the `request` as a template. `issuers` are the hosts where a token comes from. Values that only the "
             "caller has are placeholders that begin with YOUR_."
         ),

@@ -136,7 +136,10 @@ class _Answers:
         except (LookupError, TypeError, ValueError):
             if not self._checked:
                 raise
-            return _failed("The registry's answer does not have the expected shape; it may be of another version.")
+            return _failed(
+                "The registry's answer does not have the expected shape; it may be of another version. Install that "
+                "version of `waypost`, or use the HTTP API of the registry."
+            )
         return types.CallToolResult(content=_text(result.text), structured_content=result.content)
 
     async def read_resource(

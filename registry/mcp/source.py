@@ -86,7 +86,7 @@ def content_of(body: bytes) -> dict[str, Any]:
     except ValueError:
         content = None
     if not isinstance(content, dict):
-        raise ApiRefusal("unavailable", "The registry did not answer with a JSON object.")
+        raise ApiRefusal("unavailable", "The registry did not answer with a JSON object. Its address may be wrong.")
     return content
 
 
@@ -192,7 +192,7 @@ class RemoteApi:
         except httpx2.HTTPError:
             raise ApiRefusal("unavailable", "The registry does not answer.") from None
         if response.is_redirect:
-            raise ApiRefusal("unavailable", "The registry is at another address now.")
+            raise ApiRefusal("moved", "The registry is at another address now. Start `waypost mcp` with that one.")
         if count_values(received) > MAX_ANSWER_VALUES:
             raise ApiRefusal("unavailable", "The registry's answer has too many values.")
         return ApiAnswer(response.status_code, bytes(received))

@@ -56,6 +56,8 @@ _FILTERS: Final = closed(
     examples=[{"protocol": ["mcp"], "auth_type": ["none"]}],
 )
 
+FILTER_NAMES: Final = frozenset(_FILTERS["properties"])
+
 _DISCOVER: Final = closed(
     {
         "q": text(
@@ -96,6 +98,7 @@ _GET_CAPABILITY: Final = closed(
             maxLength=schemas.NAME_CHARS,
             examples=["create_parcel"],
         ),
+        "detail": _DETAIL,
         "max_bytes": _MAX_BYTES,
     },
     required=("name",),
@@ -170,7 +173,7 @@ class ArgumentsOf:
             missing = error.kind.as_dict()["property"]
             return f"{place + '.' if place else ''}{missing} is required"
         if kind == "additionalProperties":
-            accepted = ", ".join(schema.get("properties", {})) or "none"
+            accepted = ", ".join(schema.get("properties", {})) or "no member"
             return f"{place or 'the arguments'}: unknown member; accepted: {accepted}"
         return f"{place or 'the arguments'} must be {_allowed(schema)}"
 
@@ -201,6 +204,7 @@ def _allowed(schema: Mapping[str, Any]) -> str:
     if schema["type"] == "object":
         return "an object"
     shape = f" that match {schema['pattern']}" if "pattern" in schema else ""
+    shape += f", such as {schema['examples'][0]}" if "examples" in schema else ""
     least = schema.get("minLength", 0)
     return f"text of {f'{least} to' if least else 'at most'} {schema.get('maxLength', 6)} characters{shape}"
 

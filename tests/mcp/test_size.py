@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from registry.mcp.result_schemas import DEFAULT_BYTES, MIN_BYTES
-from registry.mcp.results import first_within, lines_within, members_within, short, size
+from registry.mcp.within import first_within, lines_within, members_within, short, size
 from registry.store.claims import OwnerSettingRecord
 from tests.mcp.serving import OUTPUTS, called, connected, served
 from tests.support.api import Api

@@ -99,8 +99,7 @@ async def test_a_registry_that_is_away_is_an_error_of_the_tool(tmp_path: Path) -
 
 async def test_a_registry_that_does_not_exist_says_how_to_fill_it(tmp_path: Path) -> None:
     """On standard error at the start, and to the model, which sees nothing of that. Nothing is created."""
-    missing = {**os.environ, "DATABASE_URL": "", "WAYPOST_DATA": str(tmp_path / "none")}
-    del missing["DATABASE_URL"]
+    missing = {**os.environ, "WAYPOST_DATA": str(tmp_path / "none")}
     with (tmp_path / "said").open("w+") as said:
         parameters = StdioServerParameters(command=sys.executable, args=[*COMMAND], env=missing, cwd=str(ROOT))
         async with Client(stdio_client(parameters, errlog=said), mode="legacy") as client:
@@ -109,8 +108,8 @@ async def test_a_registry_that_does_not_exist_says_how_to_fill_it(tmp_path: Path
     assert not (tmp_path / "none").exists()
 
 
-async def test_an_empty_registry_says_how_to_fill_it(migrated_database: str, tmp_path: Path) -> None:
-    environment = {**os.environ, "DATABASE_URL": migrated_database, "WAYPOST_DATA": str(tmp_path / "data")}
+async def test_an_empty_registry_says_how_to_fill_it(database_url: str, tmp_path: Path) -> None:
+    environment = {**os.environ, "DATABASE_URL": database_url, "WAYPOST_DATA": str(tmp_path / "data")}
     with (tmp_path / "said").open("w+") as said:
         parameters = StdioServerParameters(command=sys.executable, args=[*COMMAND], env=environment, cwd=str(ROOT))
         async with Client(stdio_client(parameters, errlog=said), mode="legacy") as client:
@@ -162,7 +161,7 @@ def _said(process: "subprocess.Popen[str]", message: Any) -> Any:
 def test_the_end_of_standard_input_ends_the_process(process: "subprocess.Popen[str]") -> None:
     assert _said(process, HELLO)["result"]["serverInfo"]["name"] == "waypost"
     rest, errors = process.communicate(timeout=HANG_SECONDS)
-    assert (process.returncode, rest, errors) == (0, "", "")
+    assert (process.returncode, rest, len(errors.splitlines())) == (0, "", 1)  # the registry does not exist
 
 
 def test_a_signal_ends_the_process(process: "subprocess.Popen[str]") -> None:

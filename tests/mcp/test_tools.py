@@ -1,7 +1,9 @@
 """The tools as the official client calls them, in both eras of the protocol, over a real server."""
 
+import itertools
 import json
-from collections.abc import AsyncIterator
+import re
+from collections.abc import AsyncIterator, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -24,6 +26,17 @@ from tests.support.builders import adp_manifest, adp_site, crawl
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 MAX_LIST_BYTES = 6_000
+
+ROW = re.compile(r'(\d+)\. (\S+) "([^"]*)": (confident|nearest|not confident), (\w+)\. ')
+
+
+def facts_of_lines(lines: Sequence[str]) -> dict[str, str]:
+    """Return the facts of the first row, or of a capability, by the beginnings of their lines; repeated ones joined."""
+    facts: dict[str, str] = {}
+    for line in itertools.takewhile(lambda line: not ROW.match(line), lines):
+        kind, _, said = line.strip().partition(": ")
+        facts[kind] = f"{facts[kind]}\n{said}" if kind in facts else said
+    return facts
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
@@ -75,34 +88,82 @@ async def test_the_short_list_names_every_argument_and_filter() -> None:
 async def test_discover_answers_as_the_api_does(api: Api, url: str, version: str) -> None:
     async with connected(url, version) as client:
         found = await called(client, "discover_services", q="create a parcel")
+        full = await called(client, "discover_services", q="create a parcel", detail="full")
     rows = (await api.json("/api/discover", q="create a parcel", limit=5))["data"]
-    assert [row["domain"] for row in found["services"]] == [row["service"]["domain"] for row in rows]
-    assert [row["score"] for row in found["services"]] == [row["service"]["score"] for row in rows]
+    for services in (found["services"], full["services"]):
+        assert [row["domain"] for row in services] == [row["service"]["domain"] for row in rows]
+        assert [row["confident"] for row in services] == [row["confident"] for row in rows]
+        assert [row["trust"] for row in services] == [row["service"]["trust_level"] for row in rows]
+        for shown, row in zip(services, rows, strict=True):
+            names = [one["name"] for one in row["matching_capabilities"]]
+            assert ([shown["capability"]["name"]] if shown["capability"] else []) == names[:1]
+            assert shown.get("also", []) == names[1:3]
+    assert [row["score"] for row in full["services"]] == [row["service"]["score"] for row in rows]
     assert found["services"][0]["domain"] == PIGEON
-    assert found["services"][0]["auth_type"] == "api_key"
-    assert found["confident"] is True
+    assert full["services"][0]["match"]["matched_terms"]
+    assert (found["confident"], found["nearest"]) == (True, False)
 
 
-async def test_nothing_is_shown_when_nothing_fits(url: str) -> None:
+async def test_the_nearest_are_shown_when_nothing_answers(url: str) -> None:
     async with connected(url) as client:
-        found = await called(client, "discover_services", q="xylophone quokka brouhaha")
-        assert (found["confident"], found["services"], found["total"], found["next_cursor"]) == (False, [], 0, None)
+        none = await called(client, "discover_services", q="xylophone quokka brouhaha")  # as the API has none
+        assert (none["confident"], none["nearest"], none["services"]) == (False, False, [])
+        result: Any = await client.call_tool("discover_services", {"q": "ship a crate"})
+        found, said = result.structured_content, result.content[0].text
+        assert (found["confident"], found["nearest"], found["next_cursor"]) == (False, True, None)
+        assert 1 <= len(found["services"]) <= 3
+        assert "only the nearest" in said.splitlines()[0]
+        assert not any("call" in (row["capability"] or {}) for row in found["services"])
         narrowed = await called(
             client, "discover_services", q="create a parcel", filters={"format": ["a2a"], "min_score": 1}
         )
-        assert narrowed["services"] == []
+        assert not narrowed["confident"]
+        assert "format" in narrowed["suggestions"]["without_filters"]
         for time, is_passed in (("2026-01-01", True), ("2099-01-01T00:00:00Z", False)):
             changed = await called(client, "discover_services", q="create a parcel", filters={"updated_after": time})
             assert bool(changed["services"]) is is_passed
-        assert "format" in narrowed["suggestions"]["without_filters"]
 
 
-async def test_full_detail_adds_the_reasons(url: str) -> None:
+@pytest.mark.parametrize("question", ["create a parcel", "book a table", "a", "ship a crate"])
+async def test_the_text_of_the_rows_can_be_read_by_a_program(url: str, question: str) -> None:
+    """It has what the structured content has: some hosts hand their model the text only."""
     async with connected(url) as client:
-        found = await called(client, "discover_services", q="create a parcel", detail="full")
-    first = found["services"][0]
-    assert first["why"]["matched_terms"]
-    assert first["seen_at"]
+        result: Any = await client.call_tool("discover_services", {"q": question})
+    content, lines = result.structured_content, result.content[0].text.splitlines()
+    starts = [number for number, line in enumerate(lines) if ROW.match(line)]
+    assert len(starts) == len(content["services"]) > 0
+    for place, (start, row) in enumerate(zip(starts, content["services"], strict=True), 1):
+        match = ROW.match(lines[start])
+        assert match is not None
+        state = "confident" if row["confident"] else "nearest" if content["nearest"] else "not confident"
+        assert match.groups() == (str(place), row["domain"], row["name"], state, row["trust"])
+        facts = facts_of_lines(lines[start + 1 :])
+        if (capability := row["capability"]) is not None:
+            name, _ = json.JSONDecoder().raw_decode(facts["capability"])
+            assert (name, facts["record"]) == (capability["name"], capability["record_url"])
+            assert facts["call"]
+    cursor = [line for line in lines if line.startswith("cursor: ")]
+    assert cursor == [f"cursor: {content['next_cursor']}"] * bool(content["next_cursor"])
+
+
+async def test_the_text_of_a_capability_suffices(url: str) -> None:
+    async with connected(url) as client:
+        for host, name in ((PIGEON, "create_parcel"), (CARD, "book_table"), (TOOL_HOST, "get_forecast")):
+            result: Any = await client.call_tool("get_capability", {"domain": host, "name": name, "detail": "full"})
+            content, facts = result.structured_content, facts_of_lines(result.content[0].text.splitlines())
+            call = content["call"]
+            assert json.loads(facts["request"]) == call["example"]
+            assert facts["call"] == f'{call["kind"]} POST "{call["request"]["url"]}"'
+            assert facts["record"] == content["record_url"]
+            assert facts.keys() >= {"capability", "about", "side effects", "credentials"}
+            named = {line.partition(" (")[0] for line in facts.get("parameter", "").splitlines()}
+            assert named == {json.dumps(one) for one in content.get("input_schema", {}).get("properties", {})}
+        assert facts["side effects"] == "none"
+        assert facts["parameter"] == '"place" (string, required): "Name of a town."'
+        assert facts["made up"].startswith('"place"')
+        assert (
+            json.loads(facts["before"].split(" to the same address")[0].removeprefix("send "))["method"] == "initialize"
+        )
 
 
 async def test_pages_show_every_service_once(api: Api, url: str) -> None:
@@ -151,7 +212,7 @@ async def test_the_ownership_of_a_host_is_shown(own_api: Api) -> None:
     async with served(own_api.waypost, own_api.waypost.settings) as address, connected(address) as client:
         result: Any = await client.call_tool("get_service", {"domain": PIGEON})
         other = await called(client, "get_service", domain=BIKES)
-        found = await called(client, "discover_services", q="create a parcel")
+        found = await called(client, "discover_services", q="create a parcel", detail="full")
         compared = await called(client, "compare_services", domains=[BIKES, PIGEON])
     shown, lines = result.structured_content, result.content[0].text.splitlines()
     assert shown["ownership"] == {name: data["ownership"][name] for name in ("state", "since", "checked_at")}
@@ -208,7 +269,10 @@ async def test_a_capability_comes_with_its_ready_call(url: str, version: str) ->
         shown = await called(client, "get_capability", domain=PIGEON, name="create_parcel")
         assert shown["call"]["kind"] == "http"
         assert shown["call"]["example"]["url"].startswith(f"https://{PIGEON}/")
-        assert shown["call"]["curl"].startswith("curl ")
+        assert "curl" not in shown["call"]
+        full = await called(client, "get_capability", domain=PIGEON, name="create_parcel", detail="full")
+        assert full["call"]["curl"].startswith("curl ")
+        assert full["invocations"]
         skill = await called(client, "get_capability", domain=CARD, name="book_table")
         assert skill["call"]["kind"] == "a2a_skill"
         awkward = await called(client, "get_capability", domain=AWKWARD, name=AWKWARD_NAME)
@@ -339,12 +403,12 @@ async def _check_bad_arguments(client: Client) -> None:
         ("discover_services", {"q": "x", "filters": {"zebra": 1}}, "filters: unknown member; accepted: format"),
         ("discover_services", {"q": "x", "filters": {"protocol": ["zebra" * 30]}}, "filters.protocol.(each) must be"),
         ("discover_services", {"q": "x", "filters": {"trust_level": ["zebra"]}}, "one of verified, community"),
-        ("discover_services", {"q": "x", "filters": {"domain": ["ze bra"]}}, "domain: must be domain names"),
-        ("discover_services", {"q": "   "}, "q: is required"),
+        ("discover_services", {"q": "x", "filters": {"domain": ["ze bra"]}}, "filters.domain: must be domain names"),
+        ("discover_services", {"q": "   "}, "q: must not be blank"),
         ("get_service", {"domain": "zebra..example", "detail": "most"}, "detail must be one of low, full"),
         ("get_service", {"domain": "zebra.example", "cursor": "zebra"}, "cursor must be text of at most 6 characters"),
         ("get_service", {"domain": "zebra\u202e.example"}, "no public name"),
-        ("registry_status", {"zebra": True}, "accepted: none"),
+        ("registry_status", {"zebra": True}, "accepted: no member"),
     ):
         said = await refused(client, name, **arguments)
         assert expected in said
