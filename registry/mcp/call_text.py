@@ -12,6 +12,7 @@ import orjson
 
 from registry.core.calling.effort import Effort, OutOfEffort
 from registry.core.calling.schemas import Root, Schema
+from registry.core.format_support.vocabulary import SAFE_METHODS
 from registry.core.reading.plain_text import unbroken
 from registry.mcp.within import name_of, quoted
 
@@ -26,6 +27,7 @@ _MEANING_BYTES: Final = 200
 _URL_BYTES: Final = 2_000
 _SCHEMA_EFFORT: Final = 50_000
 """Work of following references of one schema (`core.calling.effort`): some milliseconds."""
+_SAFE: Final = frozenset({("http", method) for method in SAFE_METHODS})
 _PLACEHOLDER: Final = re.compile(r"YOUR_[A-Z0-9_]{1,60}")
 _COMBINED: Final = ("allOf", "anyOf", "oneOf")
 _PARTS: Final = frozenset({"properties", *_COMBINED})
@@ -35,15 +37,16 @@ _SHOWN_RULES: Final = (
     ("maxItems", "items at most"), ("pattern", "matches"),
 )  # fmt: skip
 
+_CALLABLE: Final = 'look for another service: discover_services with filters {"callable":["true"]}.'
 _INSTEAD: Final[Mapping[str, str]] = {
     "detail_not_fetched": "ask again in some minutes, or have the host visited now with submit_service.",
-    "detail_missing_at_site": "look for another service with discover_services.",
+    "detail_missing_at_site": _CALLABLE,
     "detail_not_readable": "ask again in a day, or read the site's own document.",
     "detail_elsewhere": "read the site's own document.",
-    "not_http": "get_service shows how its host is reached; a call of this kind is made with its own client.",
+    "not_http": f"get_service shows the protocols of its host; or {_CALLABLE}",
 }
 """Reason why there is no call -> what a model can do."""
-_OTHERWISE: Final = "read the documentation that get_service names, or look for another service with discover_services."
+_OTHERWISE: Final = f"read the documentation that get_service with detail full names; or {_CALLABLE}"
 
 
 def exact(name: str) -> str:
@@ -99,6 +102,15 @@ def call_lines(call: Json) -> Iterator[str]:
         yield f"missing: {quoted(part['what'])}: {quoted(part['why'], _MEANING_BYTES)}"
 
 
+def takes_line(call: Json) -> Iterator[str]:
+    """Yield the names of the parameters, where the call lists them."""
+    rows = call.get("request", {}).get("parameters", ())
+    names = [f"{exact(row['name'])}{' (required)' if row['required'] else ''}" for row in rows]
+    more = f" and {len(names) - _MAX_CHOICES} more" if len(names) > _MAX_CHOICES else ""
+    if names:
+        yield f"takes: {', '.join(names[:_MAX_CHOICES])}{more}"
+
+
 def _get_start(call: Json) -> Any:
     """Return how the server is started, from the entry for a client's list of servers."""
     servers = call.get("client_configuration", {}).get("mcpServers", {})
@@ -138,9 +150,10 @@ def _credential(one: Json, schemes: Sequence[Mapping[str, Any]]) -> str:
 
 
 def effects_line(record: Json) -> str:
+    """Return the line for a record or a row. A row does not say what its method implies."""
     stated, inferred = record.get("side_effects"), record.get("side_effects_inferred")
-    if stated is None and inferred is not None:
-        return f"side effects: none, since {inferred['from']}"
+    if stated is None and (inferred is not None or (record.get("kind"), record.get("method")) in _SAFE):
+        return "side effects: none, by its method"
     return f"side effects: { {True: 'yes', False: 'none', None: 'the documents do not say'}[stated] }"
 
 
@@ -161,7 +174,7 @@ def missing_lines(missing: Json) -> Iterator[str]:
     """Yield why a capability has no call, and what to do instead."""
     reason = missing["reason"]
     yield f"call: none ({reason}): {missing['message']}"
-    detail_url = missing.get("detail_url")
+    detail_url = None if reason == "detail_missing_at_site" else missing.get("detail_url")
     own = f" Its document: {quoted(detail_url, _URL_BYTES)}" if detail_url else ""
     yield f"instead: {_INSTEAD.get(reason, _OTHERWISE)}{own}"
 

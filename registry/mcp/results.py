@@ -23,6 +23,7 @@ from registry.mcp.call_text import (
     missing_of,
     parameter_lines,
     slim_call,
+    takes_line,
 )
 from registry.mcp.within import (
     LIST_BYTES,
@@ -485,6 +486,8 @@ def _hints(content: Json) -> Iterator[str]:
         yield f"instead: there are answers without these filters: {', '.join(filters)}"
     elif not content["confident"]:
         yield "instead: ask again in other words, for the thing and what to do with it"
+    if content["confident"]:
+        yield "next: get_capability, with a host and a capability of these, shows its call and each parameter"
 
 
 def _row_lines(number: int, row: Json, is_nearest: bool) -> Iterator[str]:
@@ -501,7 +504,8 @@ def _row_lines(number: int, row: Json, is_nearest: bool) -> Iterator[str]:
     yield f"   capability: {exact(capability['name'])}, {fits}{about}"
     if "call" in capability:
         yield f"   {effects_line(capability)}"
-        lines = (*call_lines(capability["call"]), *credential_lines(capability["call"], None))
+        call = capability["call"]
+        lines = (*call_lines(call), *takes_line(call), *credential_lines(call, None))
         yield from (f"   {line}" for line in lines)
     else:
         yield f"   {call_summary(capability)}"

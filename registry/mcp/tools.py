@@ -53,7 +53,7 @@ _FILTERS: Final = closed(
     {row.name: _argument(row) for row in FILTERS if row.brief},
     required=(),
     description="Every filter that is given must hold; of its values, one.",
-    examples=[{"protocol": ["mcp"], "auth_type": ["none"]}],
+    examples=[{"callable": ["true"], "auth_type": ["none"]}],
 )
 
 FILTER_NAMES: Final = frozenset(_FILTERS["properties"])
