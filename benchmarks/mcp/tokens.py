@@ -27,6 +27,7 @@ from registry.demo.tour import crawled, demo_settings
 from registry.mcp.calls import ToolCalls
 from registry.mcp.source import Caller, OwnApi
 from registry.mcp.tools import TOOLS_BY_PROFILE
+from registry.settings import Settings
 from registry.wiring import Waypost
 
 _ROW: Final = re.compile(r"\d+\. ")
@@ -100,7 +101,7 @@ def _texts_of_rows(lines: Iterable[str]) -> Iterable[str]:
         yield "\n".join(row)
 
 
-async def main() -> None:
+def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.mcp.tokens", description=__doc__)
     parser.add_argument("--sites", type=Path, default=SAMPLE_WEB, help="recorded sites instead of the sample web")
     parser.add_argument("--most", type=int, default=300, help="capabilities to ask for (300)")
@@ -109,9 +110,13 @@ async def main() -> None:
     with tempfile.TemporaryDirectory(prefix="waypost-bench-") as scratch:
         Path(scratch).chmod(0o755)  # the account that runs the database must reach its folder
         settings = demo_settings(Path(scratch), 8000)
-        async with crawled(settings, options.sites, Console(stderr=True)) as (waypost, _, _):
-            print(table(await result_rows(waypost, options.most), markdown=False))
+        print(table(asyncio.run(_crawled_rows(settings, options.sites, options.most)), markdown=False))
+
+
+async def _crawled_rows(settings: Settings, sites: Path, most: int) -> list[Row]:
+    async with crawled(settings, sites, Console(stderr=True)) as (waypost, _, _):
+        return await result_rows(waypost, most)
 
 
 if __name__ == "__main__":
-    asyncio.run(main())
+    main()

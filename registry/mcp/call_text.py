@@ -31,6 +31,7 @@ _SAFE: Final = frozenset({("http", method) for method in SAFE_METHODS})
 _PLACEHOLDER: Final = re.compile(r"YOUR_[A-Z0-9_]{1,60}")
 _COMBINED: Final = ("allOf", "anyOf", "oneOf")
 _PARTS: Final = frozenset({"properties", *_COMBINED})
+_TYPES: Final = ("string", "integer", "number", "boolean", "object", "array", "null")
 _SHOWN_RULES: Final = (
     ("minimum", "at least"), ("exclusiveMinimum", "more than"), ("maximum", "at most"), ("exclusiveMaximum", "below"),
     ("minLength", "characters at least"), ("maxLength", "characters at most"), ("minItems", "items at least"),
@@ -70,8 +71,11 @@ def call_summary(capability: Json) -> str:
     """Return one line that says whether and where the capability of a row can be called."""
     state, reason = capability.get("callable"), capability.get("not_callable", "")
     if state is True:
-        place = f"{capability.get('method', '')} {quoted(capability['address'], _URL_BYTES)}"
-        return f"call: {capability['kind']} {place if 'address' in capability else 'over standard input'}"
+        method, address = capability.get("method"), capability.get("address")
+        where = quoted(address, _URL_BYTES) if address else "(its record has the address)"
+        if not address and not method:
+            where = "over standard input"
+        return " ".join(filter(None, ["call:", capability.get("kind"), method, where]))
     return f"call: {'none' if state is False else 'unknown'} ({reason}); get_capability says what to do instead"
 
 
@@ -253,9 +257,10 @@ def _type_of(root: Root, schema: Mapping[str, Any], depth: int = 0) -> str:
         parts = next((schema[key] for key in ("anyOf", "oneOf") if isinstance(schema.get(key), list | tuple)), ())
         kinds = (root.resolved(part) for part in parts[:_MAX_CHOICES])
         return _joined(_type_of(root, kind, depth + 1) for kind in kinds if isinstance(kind, Mapping)) or "any"
-    names = _joined(map(str, declared if isinstance(declared, list | tuple) else [declared or "any"]))
+    named = declared if isinstance(declared, list | tuple) else [declared]
+    words = _joined(name for name in named if name in _TYPES) or "any"
     form = schema.get("format")
-    return quoted(names, 80).strip('"') + (f" {quoted(form, 40)}" if isinstance(form, str) else "")
+    return f"{words} {quoted(form, 40)}" if isinstance(form, str) else words
 
 
 def _joined(names: Iterable[str]) -> str:
