@@ -110,7 +110,7 @@ def facts_of(row: Json) -> str:
     facts = [f"score {row['score']}", row["trust_level"]]
     facts += ["owner proven"] if row["owned"] else []
     facts += [f"credentials {row['auth_type']}"]
-    facts += [f"protocols {', '.join(row['protocols'])}"] if row["protocols"] else []
+    facts += [f"protocols {', '.join(map(quoted, row['protocols']))}"] if row["protocols"] else []
     facts += ["not seen for long"] if row["stale"] else []
     facts += ["patterns of prompt injection found"] if row["injection_flags"] else []
     return ", ".join(facts)

@@ -1,5 +1,6 @@
 """Every text of a site in every result stands under a path that `untrusted_text` names; injection is flagged."""
 
+import re
 from collections.abc import AsyncIterator
 from typing import Any
 from urllib.parse import urlsplit
@@ -8,7 +9,7 @@ import pytest
 import pytest_asyncio
 from mcp.client.client import Client
 
-from tests.api.planting import MISSPELT, WORD, Web, uncovered
+from tests.api.planting import MARKER, MISSPELT, WORD, Web, uncovered
 from tests.api.test_untrusted_text import BROKEN, OVERRIDE, POISONED, planted
 from tests.mcp.serving import called, connected, served
 from tests.support.api import Api
@@ -72,6 +73,32 @@ async def test_injection_is_flagged(url: str) -> None:
         shown = await called(client, "get_service", domain=POISONED)
         assert OVERRIDE in shown["injection_flags"]
         assert (await called(client, "get_service", domain=BROKEN))["domain"] == BROKEN
+
+
+def _unquoted(text: str) -> list[str]:
+    """Return the lines with a marker outside of quotation marks; the URL of a record is this registry's."""
+    lines = [line for line in text.splitlines() if not line.strip().startswith("record: ")]
+    quotes = re.compile(r'"(?:[^"\\]|\\.)*"')
+    return [line for line in lines if MARKER.search(quotes.sub("", line))]
+
+
+async def test_a_text_shows_what_sites_say_in_quotation_marks_only(planted: tuple[Api, Web], url: str) -> None:
+    api, _ = planted
+    listed = (await api.json("/api/services", limit=100, include_unverified="true"))["data"]
+    marked = 0
+    async with connected(url) as client:
+        for row in listed:
+            host = row["domain"]
+            shown = await called(client, "get_service", domain=host)
+            calls: list[tuple[str, dict[str, Any]]] = [("get_service", {"domain": host})]
+            calls += [("get_capability", {"domain": host, "name": one["name"]}) for one in shown["capabilities"][:3]]
+            calls += [("discover_services", {"q": one["description"][:60] or "a"}) for one in shown["capabilities"][:1]]
+            for name, arguments in calls:
+                result: Any = await client.call_tool(name, arguments)
+                text = result.content[0].text
+                assert _unquoted(text) == [], (name, arguments)
+                marked += len(MARKER.findall(text))
+    assert marked > 100
 
 
 async def test_texts_of_sites_stand_in_quotation_marks(url: str) -> None:
