@@ -23,6 +23,7 @@ _HINTS: Final[Mapping[str, str]] = {
     "opted-out": _ELSEWHERE,
     "mirrored": "Submit the host there.",
     "body-too-large": "Send the document to POST /api/validate of this registry.",
+    "unknown-parameter": "This registry is of another version; install that version of `waypost`, or use its HTTP API.",
     "request-timeout": _LATER,
     "busy": _LATER,
     "unavailable": _LATER,

@@ -137,7 +137,7 @@ _ROW: Final = closed(
         "why": text("Why it is here."),
         "trust": _TRUST,
         "confident": flag("Words and meaning are close enough to count as an answer."),
-        "capability": {"anyOf": [_MATCHING, {"type": "null"}], "description": "The one that fits best."},
+        "capability": {"anyOf": [_MATCHING, {"type": "null"}], "description": "The best match."},
         "also": listed(text(), "Names of further capabilities that match."),
         **{name: schema for name, schema in _SUMMARY.items() if name not in ("domain", "name", "untrusted_text")},
         "relevance": number("Comparable within one result only."),

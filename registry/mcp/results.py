@@ -384,7 +384,7 @@ def with_cursor(result: Result, cursor: str | None) -> Result:
 
 
 def _brief(row: Json) -> Json:
-    """Return a row of `view=brief`, of which the default view has all members under other names."""
+    """Return a row as `view=brief` has it. The default view has the same facts under other names."""
     if "service" not in row:
         return row
     service, first = row["service"], next(iter(row["matching_capabilities"]), None)
