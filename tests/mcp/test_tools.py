@@ -146,6 +146,22 @@ async def test_the_text_of_the_rows_can_be_read_by_a_program(url: str, question:
     assert cursor == [f"cursor: {content['next_cursor']}"] * bool(content["next_cursor"])
 
 
+@pytest.mark.parametrize(
+    "question", ["create a parcel", "book a restaurant table", "weather forecast", "rent one bicycle"]
+)
+async def test_the_first_confident_row_has_its_ready_call(url: str, question: str) -> None:
+    async with connected(url) as client:
+        result: Any = await client.call_tool("discover_services", {"q": question})
+        first, *others = result.structured_content["services"]
+        name = first["capability"]["name"]
+        shown = await called(client, "get_capability", domain=first["domain"], name=name)
+    assert first["capability"]["call"] == shown["call"]
+    assert f"request: {json.dumps(shown['call']['example'], separators=(',', ':'), ensure_ascii=False)}" in [
+        line.strip() for line in result.content[0].text.splitlines()
+    ]
+    assert not any("call" in (row["capability"] or {}) for row in others)
+
+
 async def test_the_text_of_a_capability_suffices(url: str) -> None:
     async with connected(url) as client:
         for host, name in ((PIGEON, "create_parcel"), (CARD, "book_table"), (TOOL_HOST, "get_forecast")):
