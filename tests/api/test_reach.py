@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from registry.actions.queries.calls import CallsAsked, make_calls
+from registry.store.cards import StoredCalls
 from tests.api.sites import BIKES, CARD, ELSEWHERE, PIGEON, TOOLS
 from tests.api.test_contract import LISTED
 from tests.support.api import PUBLIC_URL, Api
@@ -167,3 +169,11 @@ async def test_upkeep_stores_what_an_earlier_program_did_not_record(own_api: Api
     assert await own_api.waypost.maintenance.fill_reach() == len(LISTED)
     assert [await rows(own_api.store, statement) for statement in (wanted, shown)] == before
     assert await own_api.waypost.maintenance.fill_reach() == 0
+
+
+async def test_a_service_without_stored_members_has_calls() -> None:
+    invocation = {"kind": "http", "endpoint": "https://a.example/x", "method": "GET"}
+    capability = {"id": "look", "name": "look", "invocations": [invocation]}
+    stored = StoredCalls("a.example", b"", json.dumps([[capability, None, None, None]]).encode())
+    [call] = make_calls(CallsAsked([("a.example", "look")], [stored])).values()
+    assert call["example"]["url"] == "https://a.example/x"

@@ -83,7 +83,7 @@ def _decoded(
     """Yield host, service, capability, arguments of its example, and the outcome of the request for its detail."""
     for one in stored:
         try:
-            parts, rows = decode(one.service) or {}, decode(one.capabilities) or ()
+            parts, rows = decode(one.service or None) or {}, decode(one.capabilities or None) or ()
             data = [value | ({} if detail is None else {"detail": detail}) for value, detail, _, _ in rows]
             service = from_json({**parts, "capabilities": data})
             examples = [None if example is None else Arguments.from_json(example) for _, _, example, _ in rows]
