@@ -11,7 +11,7 @@ from registry.mcp import results
 from registry.mcp.result_schemas import DEFAULT_BYTES, DEFAULT_ROWS, MAX_ROWS, MAX_WITH_CALLS
 from registry.mcp.results import Json, Result
 from registry.mcp.source import ApiRefusal, ApiSource, Caller, refusal
-from registry.mcp.tools import FILTER_NAMES, TOOLS, ArgumentsOf, BadArguments
+from registry.mcp.tools import FILTER_NAMES, TOOLS, ArgumentsOf, BadArguments, with_listed_values
 
 _ELSEWHERE: Final = "discover_services finds other services."
 _LATER: Final = "Ask again in a minute."
@@ -57,6 +57,8 @@ class ToolCalls:
         call = self._calls.get(name)
         if call is None:
             raise UnknownTool(f"Unknown tool; there are {', '.join(self._calls)}.")
+        if isinstance(filters := arguments.get("filters"), dict):
+            arguments = {**arguments, "filters": with_listed_values(filters)}
         self._arguments[name].check(arguments)
         try:
             return await call(caller, {"max_bytes": DEFAULT_BYTES, "detail": "low", **arguments})

@@ -57,6 +57,17 @@ _FILTERS: Final = closed(
 )
 
 FILTER_NAMES: Final = frozenset(_FILTERS["properties"])
+_LISTS: Final = frozenset(name for name, schema in _FILTERS["properties"].items() if schema["type"] == "array")
+
+
+def with_listed_values(filters: Mapping[str, Any]) -> dict[str, Any]:
+    """Return filters with a list where a model wrote its only value, and the words of a truth value."""
+    shown = dict(filters)
+    for name in filters.keys() & _LISTS:
+        values = filters[name] if isinstance(filters[name], list) else [filters[name]]
+        shown[name] = [str(value).lower() if isinstance(value, bool) else value for value in values]
+    return shown
+
 
 _DISCOVER: Final = closed(
     {
@@ -200,7 +211,8 @@ def _allowed(schema: Mapping[str, Any]) -> str:
         return f"a whole number from {schema['minimum']} to {schema['maximum']}"
     if schema["type"] == "array":
         unique = "different " if schema.get("uniqueItems") else ""
-        return f"a list of {schema['minItems']} to {schema['maxItems']} {unique}values"
+        each = f", each {_allowed(schema['items'])}" if "enum" in schema["items"] else ""
+        return f"a list of {schema['minItems']} to {schema['maxItems']} {unique}values{each}"
     if schema["type"] == "object":
         return "an object"
     shape = f" that match {schema['pattern']}" if "pattern" in schema else ""

@@ -200,6 +200,17 @@ async def test_pages_show_every_service_once(api: Api, url: str) -> None:
             assert shown == expected
 
 
+@pytest.mark.parametrize(
+    "filters", [{"callable": True}, {"callable": "true"}, {"callable": ["true"], "protocol": "adp"}]
+)
+async def test_a_single_value_of_a_filter_needs_no_list(url: str, filters: dict[str, Any]) -> None:
+    async with connected(url) as client:
+        plain = await called(client, "discover_services", q="price or track a parcel", filters={"callable": ["true"]})
+        found = await called(client, "discover_services", q="price or track a parcel", filters=filters)
+    assert found["services"] == plain["services"]
+    assert found["services"][0]["capability"]["callable"] is True
+
+
 async def test_a_cursor_of_another_question_is_refused(url: str) -> None:
     async with connected(url) as client:
         said = await refused(client, "discover_services", q="create a parcel", cursor="bm9uc2Vuc2U")
@@ -419,6 +430,13 @@ async def _check_bad_arguments(client: Client) -> None:
         ("discover_services", {"q": "x", "filters": {"zebra": 1}}, "filters: unknown member; accepted: format"),
         ("discover_services", {"q": "x", "filters": {"protocol": ["zebra" * 30]}}, "filters.protocol.(each) must be"),
         ("discover_services", {"q": "x", "filters": {"trust_level": ["zebra"]}}, "one of verified, community"),
+        (
+            "discover_services",
+            {"q": "x", "filters": {"callable": []}},
+            "1 to 20 values, each one of true, false, unknown",
+        ),
+        ("discover_services", {"q": "x", "filters": {"callable": {"zebra": 1}}}, "callable.(each) must be one of true"),
+        ("discover_services", {"q": "x", "filters": "zebra"}, "filters must be an object"),
         ("discover_services", {"q": "x", "filters": {"domain": ["ze bra"]}}, "filters.domain: must be domain names"),
         ("discover_services", {"q": "   "}, "q: must not be blank"),
         ("get_service", {"domain": "zebra..example", "detail": "most"}, "detail must be one of low, full"),
