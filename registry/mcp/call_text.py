@@ -29,6 +29,8 @@ _SCHEMA_EFFORT: Final = 50_000
 """Work of following references of one schema (`core.calling.effort`): some milliseconds."""
 _SAFE: Final = frozenset({("http", method) for method in SAFE_METHODS})
 _PLACEHOLDER: Final = re.compile(r"YOUR_[A-Z0-9_]{1,60}")
+_PLACES: Final = {"mcp_tool": "params.arguments", "woa_operation": "body.input"}
+"""Kind of a call that does not list its parameters -> where its request carries them."""
 _COMBINED: Final = ("allOf", "anyOf", "oneOf")
 _PARTS: Final = frozenset({"properties", *_COMBINED})
 _TYPES: Final = ("string", "integer", "number", "boolean", "object", "array", "null")
@@ -89,15 +91,15 @@ def call_lines(call: Json) -> Iterator[str]:
     yield f"call: {kind} {where}"
     if "start" in call or call.get("transport") == "stdio":
         yield f"start: {json_line(_get_start(call))}"
+    place, session = "to the same address", "; repeat the answer's header Mcp-Session-Id in each later request"
+    if "url" not in request:
+        place, session = "to its standard input", ""
     if handshake := call.get("initialize"):
-        yield (
-            f"before: send {json_line(handshake['body'])} to the same address, then {json_line(handshake['then'])}; "
-            "repeat the answer's header Mcp-Session-Id in each later request"
-        )
+        yield f"before: send {json_line(handshake['body'])} {place}, then {json_line(handshake['then'])}{session}"
     written = json_line(call["example"])
     yield f"request: {written}"
     if kind == "mcp_server":
-        yield "next: the answer lists the server's tools; call one with tools/call at the same address"
+        yield f"next: the answer lists the server's tools; send tools/call {place}"
     if placeholders := sorted(set(_PLACEHOLDER.findall(written))):
         yield f"fill in: {', '.join(placeholders)}"
     if derived := call.get("derived"):
@@ -124,6 +126,8 @@ def _get_start(call: Json) -> Any:
 def credential_lines(call: Json, auth: Mapping[str, Any] | None) -> Iterator[str]:
     """Yield the credentials of a call, a line for each alternative. `auth`: the record's, which says where to get them.
     Without a line no document names any."""
+    if "open" in call:
+        return
     credentials = call.get("credentials", {})
     alternatives, required = credentials.get("alternatives", ()), credentials.get("required")
     if not alternatives:
@@ -131,9 +135,10 @@ def credential_lines(call: Json, auth: Mapping[str, Any] | None) -> Iterator[str
         yield f"credentials: {unknown[required]}"
         return
     need = {True: "required", False: "optional", None: "perhaps required"}[required]
-    for number, alternative in enumerate(alternatives[:_MAX_ALTERNATIVES]):
-        said = " and ".join(_credential(one, (auth or {}).get("schemes", ())) for one in alternative)
-        yield f"credentials: {need if number == 0 else 'or'}: {said}"
+    schemes = (auth or {}).get("schemes", ())
+    said = (" and ".join(_credential(one, schemes) for one in alternative) for alternative in alternatives)
+    for number, each in enumerate([*dict.fromkeys(said)][:_MAX_ALTERNATIVES]):
+        yield f"credentials: {need if number == 0 else 'or'}: {each}"
 
 
 def _credential(one: Json, schemes: Sequence[Mapping[str, Any]]) -> str:
@@ -179,7 +184,7 @@ def missing_lines(missing: Json) -> Iterator[str]:
     reason = missing["reason"]
     yield f"call: none ({reason}): {missing['message']}"
     detail_url = None if reason == "detail_missing_at_site" else missing.get("detail_url")
-    own = f" Its document: {quoted(detail_url, _URL_BYTES)}" if detail_url else ""
+    own = f" The document is at {quoted(detail_url, _URL_BYTES)}" if detail_url else ""
     yield f"instead: {_INSTEAD.get(reason, _OTHERWISE)}{own}"
 
 
@@ -238,6 +243,8 @@ def _line(root: Root, name: str, schema: Mapping[str, Any], is_required: bool, p
     facts = [_type_of(root, schema), "required" if is_required else "optional"]
     if "in" in row:
         facts.append("is the body" if row["in"] == "whole_body" else f"in {row['in']}")
+    elif place.depth == 0 and (known := _PLACES.get(place.call.get("kind", ""))):
+        facts.append(f"in {known}")
     if "sent_as" in row:
         facts.append(f"sent as {exact(row['sent_as'])}")
     said = f"parameter: {exact(place.prefix + name)} ({', '.join(facts)})"

@@ -175,7 +175,7 @@ async def test_the_text_of_a_capability_suffices(url: str) -> None:
             named = {line.partition(" (")[0] for line in facts.get("parameter", "").splitlines()}
             assert named == {json.dumps(one) for one in content.get("input_schema", {}).get("properties", {})}
         assert facts["side effects"] == "none"
-        assert facts["parameter"] == '"place" (string, required): "Name of a town."'
+        assert facts["parameter"] == '"place" (string, required, in params.arguments): "Name of a town."'
         assert facts["made up"].startswith('"place"')
         assert (
             json.loads(facts["before"].split(" to the same address")[0].removeprefix("send "))["method"] == "initialize"
