@@ -531,7 +531,8 @@ def status(ready: Json, health: Json, url: str) -> Result:
     counts = content["services"]
     states = f"{counts['healthy']} healthy, {counts['degraded']} degraded, {counts['down']} down"
     able = "can answer" if content["ready"] else "cannot answer at the moment"
-    return Result(content, f"The registry at {url} {able}. It lists {counts['listed']} services: {states}.")
+    said = f"The registry at {url} {able}. It lists {counts['listed']} services: {states}."
+    return Result(content, said if counts["listed"] else f"The registry at {url} {able}. {_EMPTY}")
 
 
 _NOT_LISTED: Final = "not-listed"

@@ -82,7 +82,7 @@ _DISCOVER: Final = closed(
             "`relevance`, or the order of the confident answers.", enum=list(get_args(SortBy)), default="relevance"
         ),
         "limit": whole("Most services.", minimum=1, maximum=schemas.MAX_ROWS, default=schemas.DEFAULT_ROWS),
-        "cursor": text("`next_cursor` of the previous result.", maxLength=500),
+        "cursor": text("The cursor of the previous result.", maxLength=500),
         "detail": _DETAIL,
         "max_bytes": _MAX_BYTES,
     },
@@ -92,7 +92,7 @@ _GET_SERVICE: Final = closed(
     {
         "domain": _HOST,
         "detail": _DETAIL,
-        "cursor": text("`next_cursor` of the previous result.", pattern="^[0-9]{1,6}$"),
+        "cursor": text("The cursor of the previous result.", pattern="^[0-9]{1,6}$"),
         "max_bytes": _MAX_BYTES,
     },
     required=("domain",),

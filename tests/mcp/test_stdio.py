@@ -114,9 +114,11 @@ async def test_an_empty_registry_says_how_to_fill_it(database_url: str, tmp_path
         parameters = StdioServerParameters(command=sys.executable, args=[*COMMAND], env=environment, cwd=str(ROOT))
         async with Client(stdio_client(parameters, errlog=said), mode="legacy") as client:
             result: Any = await client.call_tool("discover_services", {"q": "send a parcel"})
+            status: Any = await client.call_tool("registry_status", {})
             assert "`waypost crawl`" in (tmp_path / "said").read_text()
-    assert "lists no service yet" in result.content[0].text
-    assert "submit_service" in result.content[0].text
+    for said_to_model in (result.content[0].text, status.content[0].text):
+        assert "lists no service yet" in said_to_model
+        assert "submit_service" in said_to_model
 
 
 async def test_answers_of_something_else_are_an_error_of_the_tool(own_api: Api) -> None:
