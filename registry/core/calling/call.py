@@ -73,8 +73,10 @@ def _make_call(service: Service, capability: Capability, call: Invocation, sourc
         return http_call(service, capability, call, method, source)
     if call.kind == "mcp_tool":
         return tool_call(service, capability, call, source)
-    if call.kind == "a2a_skill":
-        return message_call(service, capability, call)
+    # an address that speaks a protocol as a whole; the messages of others are not known
+    spoken = {protocol.id for protocol in service.protocols if protocol.endpoint == call.endpoint}
+    if call.kind == "a2a_skill":  # an interface of a card may have the binding of MCP (A2A 1.0 section 5.8)
+        return server_call(service, call) if spoken == {"mcp"} else message_call(service, capability, call)
     if call.kind == "navigation":
         return {"kind": "navigation", "open": template(address_of(call.endpoint or ""), ())}  # a page for people
     if call.kind != "rpc":
@@ -82,8 +84,6 @@ def _make_call(service: Service, capability: Capability, call: Invocation, sourc
     ids = agent_and_operation(capability, call)
     if ids is not None:
         return envelope_call(service, capability, call, *ids, source)
-    # an address that speaks a protocol as a whole; the messages of others are not known
-    spoken = {protocol.id for protocol in service.protocols if protocol.endpoint == call.endpoint}
     if capability.whole_server or spoken == {"mcp"}:
         return server_call(service, call)
     return message_call(service, capability, call) if spoken == {"a2a"} else None

@@ -152,6 +152,11 @@ def test_another_interface_is_taken_where_the_first_is_not_http() -> None:
     assert made_call(Service(protocols=(grpc,)), Capability("t", "t", invocations=(SKILL,))) is None
 
 
+def test_a_skill_whose_agent_speaks_only_mcp_is_asked_for_tools() -> None:
+    call = called(SKILL, service=Service(protocols=(Protocol("mcp", "2025-06-18", f"{HOST}/a2a"),)))
+    assert (call["kind"], call["example"]["body"]["method"]) == ("mcp_server", "tools/list")
+
+
 @pytest.mark.parametrize("path", ["/a2a/v1/message:stream", "/tasks/send", "/v1/tasks/{id}:cancel"])
 def test_no_json_rpc_is_sent_to_an_operation_of_the_other_binding(path: str) -> None:
     service = Service(protocols=(Protocol("a2a", "0.3.0", HOST + path),))
