@@ -5,6 +5,7 @@ when a service is recorded, and stored with the capability (`example_of` in `cal
 places in the request.
 """
 
+import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -199,6 +200,9 @@ def http_call(
     parts = [shown.get(key) for key in ("query", "body")] if isinstance(shown, Mapping) else []
     arguments = source(params, {name: part[name] for part in parts if isinstance(part, Mapping) for name in part})
     request = fill_request(parameters, arguments, call, address, method)
+    nested = _nested_names(parameters, parts[-1] if parts else None, call)
+    if nested and isinstance(request.body, dict):
+        request.body = _nest(request.body, nested)
     missing = [*arguments.missing, *add_credentials(request, credentials)]
     add_variables(request, arguments.derived)
     renamed = [(p.wire, p.name) for p in parameters if p.place == "query" and p.wire != p.name]
@@ -215,7 +219,7 @@ def http_call(
         "headers": fixed_headers(call) or None,
         "content_type": content_type,
         "parameters": [_parameter(parameter) for parameter in parameters] or None,
-        "body_schema": _body_schema(parameters) if has_body else None,
+        "body_schema": _body_schema(parameters, nested) if has_body else None,
     }
     secret = {credential.name for credential in credentials.chosen}
     derived = tuple(name for name in arguments.derived if name not in secret)
@@ -353,14 +357,55 @@ def _parameter(parameter: PlacedParameter) -> dict[str, Any]:
     return row
 
 
-def _body_schema(parameters: list[PlacedParameter]) -> Any:
+def _body_schema(parameters: list[PlacedParameter], nested: Mapping[str, tuple[str, ...]]) -> Any:
     whole = next((parameter.schema for parameter in parameters if parameter.place == "whole_body"), None)
     if whole is not None:
         return whole
-    members = [parameter for parameter in parameters if parameter.place == "body"]
-    schema: dict[str, Any] = {"type": "object", "properties": {p.wire: p.schema for p in members}}
-    required = [parameter.wire for parameter in members if parameter.required]
-    return {**schema, "required": required} if required else schema
+    schema: dict[str, Any] = {"type": "object", "properties": {}}
+    for parameter in parameters:
+        if parameter.place != "body":
+            continue
+        *way, last = nested.get(parameter.wire, (parameter.wire,))
+        place = schema
+        for key in (*way, last):
+            if parameter.required and key not in place.setdefault("required", []):
+                place["required"].append(key)
+            if key in way:
+                place = place["properties"].setdefault(key, {"type": "object", "properties": {}})
+        place["properties"][last] = parameter.schema
+    return schema
+
+
+_BRACKETED: Final = re.compile(r"[^\[\]]{1,200}(?:\[[^\[\]]{0,200}\]){1,8}")
+
+
+def _nested_names(parameters: list[PlacedParameter], shown: object, call: Invocation) -> dict[str, tuple[str, ...]]:
+    """Return the paths of the members `a[b]` that the document's own example of its JSON body nests: some details name
+    parameters as a form would."""
+    if not isinstance(shown, Mapping) or (call.media_type or JSON) != JSON:
+        return {}
+    found = {}
+    for name in (parameter.wire for parameter in parameters if parameter.place == "body"):
+        if name in shown or not _BRACKETED.fullmatch(name):
+            continue
+        first, *others = (part for part in re.split(r"[\[\]]+", name) if part)  # `a[b][]` is the list at `a.b`
+        if others and isinstance(shown.get(first), Mapping):
+            found[name] = (first, *others)
+    return found
+
+
+def _nest(members: Mapping[str, Any], nested: Mapping[str, tuple[str, ...]]) -> dict[str, Any]:
+    whole: dict[str, Any] = {}
+    for name, value in members.items():
+        *way, last = nested.get(name, (name,))
+        place = whole
+        for key in way:
+            inner = place.get(key)
+            below: dict[str, Any] = dict(inner) if isinstance(inner, dict) else {}
+            place[key] = below
+            place = below
+        place[last] = value
+    return whole
 
 
 def _variables(parameter: PlacedParameter) -> list[tuple[str, bool]]:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
+import jsonschema_rs
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -233,6 +234,35 @@ def test_members_of_a_form_are_written_as_the_document_says() -> None:
     assert parse_qsl(shlex.split(call["curl"])[-1]) == [
         ("list", "a"), ("list", "b"), ("object", '{"x":1}'), ("deep[x]", "1"), ("joined", "a,b"), ("parts", '{"x":1}'),
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("shown", "body"),
+    [
+        ({"trip": {"to": "Oslo"}}, {"trip": {"to": "Oslo", "stops": ["Moss"]}, "note": "Hi"}),
+        ({"trip[to]": "Oslo"}, {"trip[to]": "Oslo", "trip[stops][]": ["Moss"], "note": "Hi"}),
+        ({"trip": "Oslo"}, {"trip[to]": "Oslo", "trip[stops][]": ["Moss"], "note": "Hi"}),
+    ],
+)
+def test_members_are_nested_where_the_example_of_the_document_nests_them(shown: Any, body: Any) -> None:
+    """Some details name the members of a JSON body as a form would."""
+    params = {
+        "type": "object",
+        "properties": {
+            "trip[to]": {"type": "string", "examples": ["Oslo"]},
+            "trip[stops][]": {"type": "array", "examples": [["Moss"]]},
+            "note": {"type": "string", "examples": ["Hi"]},
+        },
+        "required": ["trip[to]"],
+    }
+    call = called(
+        Invocation("http", f"{HOST}/trips", "POST"), params=params, detail={"request_example": {"body": shown}}
+    )
+    assert call["example"]["body"] == body
+    assert [row["name"] for row in call["request"]["parameters"]] == list(params["properties"])
+    assert jsonschema_rs.is_valid(call["request"]["body_schema"], body)
+    assert not jsonschema_rs.is_valid(call["request"]["body_schema"], {"note": "Hi"})
+    assert not jsonschema_rs.is_valid(call["request"]["body_schema"], {"trip": {"stops": []}})
 
 
 def test_a_variable_with_a_known_name_is_that_parameter() -> None:
