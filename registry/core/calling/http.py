@@ -6,6 +6,7 @@ places in the request.
 """
 
 import re
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -367,10 +368,10 @@ def _body_schema(parameters: list[PlacedParameter], nested: Mapping[str, tuple[s
             continue
         *way, last = nested.get(parameter.wire, (parameter.wire,))
         place = schema
-        for key in (*way, last):
+        for depth, key in enumerate((*way, last)):
             if parameter.required and key not in place.setdefault("required", []):
                 place["required"].append(key)
-            if key in way:
+            if depth < len(way):
                 place = place["properties"].setdefault(key, {"type": "object", "properties": {}})
         place["properties"][last] = parameter.schema
     return schema
@@ -384,14 +385,15 @@ def _nested_names(parameters: list[PlacedParameter], shown: object, call: Invoca
     parameters as a form would."""
     if not isinstance(shown, Mapping) or (call.media_type or JSON) != JSON:
         return {}
-    found = {}
-    for name in (parameter.wire for parameter in parameters if parameter.place == "body"):
-        if name in shown or not _BRACKETED.fullmatch(name):
-            continue
-        first, *others = (part for part in re.split(r"[\[\]]+", name) if part)  # `a[b][]` is the list at `a.b`
-        if others and isinstance(shown.get(first), Mapping):
-            found[name] = (first, *others)
-    return found
+    paths: dict[str, tuple[str, ...]] = {p.wire: (p.wire,) for p in parameters if p.place == "body"}
+    for name in paths.keys() - shown.keys():
+        if _BRACKETED.fullmatch(name):
+            path = tuple(part for part in re.split(r"[\[\]]+", name) if part)  # `a[b][]` is the list at `a.b`
+            paths[name] = path if isinstance(shown.get(path[0]), Mapping) else paths[name]
+    taken = Counter(path[:end] for path in paths.values() for end in range(1, len(path) + 1))
+    if any(taken[path] > 1 for path in paths.values()):  # one member is both a value and an object
+        return {}
+    return {name: path for name, path in paths.items() if len(path) > 1}
 
 
 def _nest(members: Mapping[str, Any], nested: Mapping[str, tuple[str, ...]]) -> dict[str, Any]:

@@ -265,6 +265,17 @@ def test_members_are_nested_where_the_example_of_the_document_nests_them(shown: 
     assert not jsonschema_rs.is_valid(call["request"]["body_schema"], {"trip": {"stops": []}})
 
 
+def test_members_are_not_nested_where_one_is_both_a_value_and_an_object() -> None:
+    names = ["trip", "trip[to]", "trip[to][by]", "[]", "trip[trip]"]
+    params = {"type": "object", "properties": {name: {"type": "string", "examples": ["Oslo"]} for name in names}}
+    call = called(
+        Invocation("http", f"{HOST}/trips", "POST"),
+        params=params,
+        detail={"request_example": {"body": {"trip": {"to": "Oslo"}}}},
+    )
+    assert list(call["request"]["body_schema"]["properties"]) == names
+
+
 def test_a_variable_with_a_known_name_is_that_parameter() -> None:
     params = {
         "properties": {name: {"const": name} for name in (".format", "format")},
