@@ -199,6 +199,27 @@ class BackendContract:
         assert await found(backend, "übersicht") == ["a.example"]
         assert await found(backend, "ПОГОДА") == ["b.example"]
 
+    async def test_questions_find_documents_in_their_own_language(self, backend: Backend) -> None:
+        texts = {
+            "de": "Reisebüro: Wir buchen Unterkünfte und prüfen freie Zimmer",
+            "fr": "Agence: Réservation d'hébergements et de l'équipement",
+            "ja": "旅行社: 宿泊施設の予約と空室確認",
+            "zh": "旅行社: 预订酒店和查询空房",
+            "ar": "وكالة: حجز الفنادق والغرف",
+            "th": "ตัวแทน: จองที่พักและตรวจสอบห้องว่าง",
+        }
+        await fill(backend, [listing(f"{language}.example", text) for language, text in texts.items()])
+        questions = {
+            "de": "ich möchte eine Unterkunft",
+            "fr": "je cherche un equipement",
+            "ja": "予約を確認したい",
+            "zh": "我想查询酒店",
+            "ar": "أريد حجز فندق",
+            "th": "อยากได้ที่พัก",
+        }
+        for language, question in questions.items():
+            assert (await found(backend, question))[0] == f"{language}.example", question
+
     async def test_the_capability_after_the_two_hundredth_is_not_indexed(self, backend: Backend) -> None:
         capabilities = [f"skill number{n}" for n in range(200)]
         await fill(backend, [listing("a.example", "Many", *capabilities, "overflow")])

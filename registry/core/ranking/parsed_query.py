@@ -13,10 +13,12 @@ from numpy.typing import NDArray
 
 from registry.core.ranking.actions import head_verb
 from registry.core.ranking.naming import names_in
+from registry.core.wording.language import ENGLISH, language_of
 from registry.core.wording.text import (
     QUERY_CHARS,
     bare,
     directions,
+    has_unspaced,
     name_text,
     plain_marks,
     query_terms,
@@ -53,7 +55,7 @@ class ParsedQuery:
     pairs of stems, what becomes what (text.directions). `sentences`: the stems of each sentence, if there are several.
     `is_name`: the embedder has a vector, but knows none of the words as a whole, as with most names of services.
     `objects`: an answer must hold one of these stems, see `objects_of`; empty: no such condition. `names`: possible
-    names of hosts (naming.py).
+    names of hosts (naming.py). `language`: ISO 639-1 code; its words are stemmed by it.
     """
 
     text: str
@@ -66,22 +68,25 @@ class ParsedQuery:
     is_name: bool = False
     objects: frozenset[str] = frozenset()
     names: Sequence[str] = ()
+    language: str = ENGLISH
 
 
 def parse_query(text: str, embedder: Embedder | None = None) -> ParsedQuery:
     """Parse a text of any bytes and length; only its first QUERY_CHARS visible characters are read. Punctuation around
     words says nothing about the wish, so the vectors are of the words alone."""
     visible_text = plain_marks(visible(text[:_MAX_READ_CHARS])[:QUERY_CHARS])
-    parts = sentences(visible_text)
-    terms, ways = query_terms(visible_text), directions(visible_text)
+    language = language_of(visible_text)
+    parts = sentences(visible_text, language)
+    terms, ways = query_terms(visible_text, language), directions(visible_text, language)
     unknown_words = [word for word in terms.values() if not embedder.knows(word)] if embedder else []
     plain = ParsedQuery(
         visible_text,
         terms,
         ways=ways,
         objects=objects_of(visible_text, terms, ways),
-        sentences=[frozenset(query_terms(part)) for part in parts] if len(parts) > 1 else (),
+        sentences=[frozenset(query_terms(part, language)) for part in parts] if len(parts) > 1 else (),
         names=names_in(visible_text, unknown_words),
+        language=language,
     )
     if embedder is None or not parts:
         return plain
@@ -109,15 +114,35 @@ _WORD = re.compile(r"[^\W_]+(?:['\u2019][^\W\d_]+)?")
 
 def highlights(text: str, query_stems: Collection[str]) -> tuple[tuple[int, int], ...]:
     """Return up to MAX_HIGHLIGHTS disjoint spans (start, end) of `text`. `query_stems`: as in `ParsedQuery.terms`.
-    Positions refer to the shown text; the whole of `getWeather` is marked if `weather` is in the query."""
+    Positions refer to the shown text; the whole of `getWeather` is marked if `weather` is in the query, but only the
+    matching signs of a script without spaces."""
+    language = language_of(text)
     is_in_query: dict[str, bool] = {}
     spans: list[tuple[int, int]] = []
     for match in _WORD.finditer(text):
         word = match.group()
-        if word not in is_in_query:
-            is_in_query[word] = any(stem in query_stems for stem in stems(name_text(word)))
-        if is_in_query[word]:
-            spans.append(match.span())
-            if len(spans) == MAX_HIGHLIGHTS:
+        if has_unspaced(word):
+            _add_signs(spans, word, match.start(), query_stems)
+        else:
+            if word not in is_in_query:
+                found = {*stems(name_text(word)), *stems(word, language)}
+                is_in_query[word] = any(stem in query_stems for stem in found)
+            if is_in_query[word]:
+                spans.append(match.span())
+        if len(spans) >= MAX_HIGHLIGHTS:
+            break
+    return tuple(spans[:MAX_HIGHLIGHTS])
+
+
+def _add_signs(spans: list[tuple[int, int]], run: str, offset: int, query_stems: Collection[str]) -> None:
+    """Add the spans of the pairs of signs in the query, overlapping ones joined, and of single signs."""
+    end = 0
+    for start in range(len(run)):
+        for width in (2, 1):
+            if start + width <= len(run) and run[start : start + width].lower() in query_stems:
+                if start < end and spans:
+                    spans[-1] = (spans[-1][0], offset + start + width)
+                else:
+                    spans.append((offset + start, offset + start + width))
+                end = start + width
                 break
-    return tuple(spans)

@@ -23,8 +23,8 @@ from registry.core.ranking import vectors as packing
 from registry.core.ranking.copies import FoldedHosts, Standings, no_copies
 from registry.core.ranking.vocabulary import Vocabulary
 from registry.core.reading.plain_text import split_name
-from registry.core.wording.fields import capability_texts, own_text, weighted_texts
-from registry.core.wording.text import RECIPE, directions, name_text, stem_words, stems, words
+from registry.core.wording.fields import capability_texts, other_languages, own_text, stems_besides, weighted_texts
+from registry.core.wording.text import RECIPE, directions, name_text, stem_words, stems, words_of
 
 RANKER_VERSION: Final = f"5.{RECIPE}"
 """Version of the record and of its counts. Records of another version are never scored; the index is rebuilt."""
@@ -178,13 +178,14 @@ def make_record(listing: Listing, vectors: NDArray[np.float32] | None = None, mo
     """Return the record of a listing, read within the bounds of fields.py. `vectors` (n, dims): of `texts_of`."""
     counts: Counter[int] = Counter()
     vocabulary: set[str] = set()
+    languages = other_languages(listing)
     length = 0
     for weight, text in weighted_texts(listing):
-        written = words(text)
+        written = words_of(text)
         vocabulary.update(written)
         ids = term_ids(stem_words(written)).tolist()
         length += weight * len(ids)
-        for term, times in Counter(ids).items():
+        for term, times in Counter([*ids, *term_ids(stems_besides(text, languages)).tolist()]).items():
             counts[term] += weight * times
     terms = np.array(sorted(counts), np.uint32)
     capped_counts = np.array([min(counts[term], MAX_COUNT) for term in terms.tolist()], np.uint8)
@@ -194,7 +195,7 @@ def make_record(listing: Listing, vectors: NDArray[np.float32] | None = None, mo
         length,
         terms,
         capped_counts,
-        _capabilities(listing, terms),
+        _capabilities(listing, terms, languages),
         packed,
         scale,
         packing.spread(packed[1:], scale[1:]),
@@ -203,13 +204,15 @@ def make_record(listing: Listing, vectors: NDArray[np.float32] | None = None, mo
     )
 
 
-def _capabilities(listing: Listing, terms: NDArray[np.uint32]) -> Capabilities:
+def _capabilities(listing: Listing, terms: NDArray[np.uint32], languages: Sequence[str]) -> Capabilities:
     names: list[str] = []
     positions: list[NDArray[np.uint16]] = []
     ways: dict[tuple[str, str], None] = {}
     for name, text in (own_text(listing), *capability_texts(listing)):
         names.append(name.replace("\0", ""))
-        ids = np.unique(term_ids([*stems(name_text(name)), *stems(text)]))
+        texts = (name_text(name), text)
+        found = [stem for one in texts for stem in (*stems(one), *stems_besides(one, languages))]
+        ids = np.unique(term_ids(found))
         positions.append(np.searchsorted(terms, ids).astype(np.uint16))
         ways |= dict.fromkeys((*directions(split_name(name)), *directions(text)))
     starts = np.cumsum([0, *map(len, positions)], dtype=np.uint32)

@@ -10,6 +10,7 @@ from typing import Final
 
 from registry.core.ranking.parsed_query import Embedder, ParsedQuery
 from registry.core.ranking.record import CorpusStats, term_ids
+from registry.core.wording.language import ENGLISH, language_of
 from registry.core.wording.text import replace_words, stems
 
 _WORDS: Final = 6  # words of one question that are corrected
@@ -33,13 +34,16 @@ def neighbours(word: str, stats: CorpusStats, at_most: int) -> tuple[str, ...]:
 
 
 def corrections(question: ParsedQuery, stats: CorpusStats, embedder: Embedder | None) -> dict[str, str]:
-    """Return the known word for each word of the question that looks misspelt."""
+    """Return the known word for each word of the question that looks misspelt. Misspelt English may look like another
+    language; it is corrected only if it looks English then."""
     found: dict[str, str] = {}
     for word in unknown_words(question, stats)[:_WORDS]:
         if embedder is not None and embedder.knows(word):
             continue
         if best := neighbours(word, stats, 1):
             found[word] = best[0]
+    if found and question.language != ENGLISH and language_of(corrected(question, found)) != ENGLISH:
+        return {}
     return found
 
 

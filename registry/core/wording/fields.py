@@ -13,7 +13,8 @@ from typing import Final
 
 from registry.core.model.listing import ListedCapability, Listing
 from registry.core.reading.plain_text import split_name
-from registry.core.wording.text import name_text, stems, visible, words
+from registry.core.wording.language import ENGLISH, language_of
+from registry.core.wording.text import STEMMED, name_text, stems, visible, words
 
 NAME_CHARS: Final = 200
 DESCRIPTION_CHARS: Final = 4_000
@@ -68,8 +69,32 @@ def _with_keywords(description: str, keywords: Sequence[str], chars: int) -> str
 
 def indexed_text(listing: Listing) -> str:
     """Return the text of an engine's single text field: stems, the name twice, separated by spaces."""
+    languages = other_languages(listing)
     repeated = ((2 if weight == NAME else 1, text) for weight, text in weighted_texts(listing))
-    return " ".join(stem for times, text in repeated for stem in stems(text) * times)
+    return " ".join(stem for times, text in repeated for stem in (stems(text) + stems_besides(text, languages)) * times)
+
+
+MAX_LANGUAGES: Final = 2
+"""Languages besides English in which the texts of one listing are stemmed."""
+
+
+def other_languages(listing: Listing) -> tuple[str, ...]:
+    """Return the languages besides English that the listing's texts are in: the one of its own words, then those that
+    its documents declare. Only languages with a stemmer."""
+    name, description = own_text(listing)
+    capabilities = " ".join(text or capability for capability, text in capability_texts(listing))
+    found = [language_of(text) for text in (f"{name} {description}", capabilities) if text]
+    declared = [language for language in listing.languages if language in STEMMED]
+    others = [language for language in dict.fromkeys((*found, *declared)) if language in STEMMED - {ENGLISH}]
+    return tuple(others[:MAX_LANGUAGES])
+
+
+def stems_besides(text: str, languages: Sequence[str]) -> list[str]:
+    """Return the stems of a text in these languages that it does not have in English, in order, with repeats."""
+    if not languages:
+        return []
+    english = set(stems(text))
+    return [stem for language in languages for stem in stems(text, language) if stem not in english]
 
 
 def texts_of(listing: Listing) -> list[str]:

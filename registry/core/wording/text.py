@@ -1,9 +1,10 @@
 """Turn text into terms, by the same recipe for documents and queries.
 
 Names are kept as written and split again at case changes and punctuation, so that `getWeather_v2` is found by "weather"
-and by "getweather". Terms are Snowball stems of English; a run of a script without spaces is one term. Invisible
-characters (zero-width, direction marks, soft hyphens) are dropped first, and letters that only look wide or decorated
-become plain ones (NFKC), so that no spelling hides a word from search.
+and by "getweather". Terms are Snowball stems of the text's language, without accents; a run of a script without spaces
+becomes overlapping pairs of its signs, as Lucene's CJKBigramFilter makes. Invisible characters (zero-width, direction
+marks, soft hyphens) are dropped first, and letters that only look wide or decorated become plain ones (NFKC), so that
+no spelling hides a word from search.
 
 Request words (politeness, pronouns, phrases of asking) are left out of queries, not of documents. Words that can name
 a thing or an action of a service (find, search, list, information, tool) are not request words.
@@ -13,11 +14,12 @@ import re
 import threading
 import unicodedata
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import Any, Final
 
 import Stemmer  # type: ignore[import-not-found]  # a C extension without stubs
 
 from registry.core.reading.plain_text import split_name
+from registry.core.wording.request_words import REQUEST_WORDS_OF, UNSPACED_REQUESTS
 
 _GRAMMAR = """
 a an the this that these those each every either neither some any no all both few many much more most less least
@@ -63,7 +65,7 @@ _WITHOUT_APOSTROPHE = frozenset(_CONTRACTIONS.replace("'", "").split()) - _SPELL
 
 REQUEST_WORDS: frozenset[str] = _WITHOUT_APOSTROPHE.union(_GRAMMAR.split(), _ASKING.split(), _CONTRACTIONS.split())
 
-RECIPE = "2"  # part of the ranker's version: after a change here every document must be read again
+RECIPE = "3"  # part of the ranker's version: after a change here every document must be read again
 TOKEN_CHARS = 64  # longer tokens are cut: they are not words, and an engine's terms must stay short
 QUERY_CHARS = 400
 QUERY_TERMS = 64
@@ -81,11 +83,39 @@ _SENTENCE_TERMS: Final = 5
 """A sentence with fewer terms does not count as a separate need."""
 
 
+STEMMERS: Final = {
+    "cs": "czech", "da": "danish", "de": "german", "el": "greek", "en": "english", "es": "spanish",
+    "fi": "finnish", "fr": "french", "hi": "hindi", "hu": "hungarian", "id": "indonesian", "it": "italian",
+    "nl": "dutch", "no": "norwegian", "pl": "polish", "pt": "portuguese", "ro": "romanian", "ru": "russian",
+    "sv": "swedish", "tr": "turkish",
+}  # fmt: skip
+"""Language -> its Snowball algorithm. The words of other languages are stemmed as English ones, except Arabic."""
+
+STEMMED: Final = frozenset({*STEMMERS, "ar"})
+
+_ARABIC_PREFIX: Final = re.compile("^(?:(?:[وبكف]?ال|لل)(?=..)|و(?=...))")
+_ARABIC_SUFFIX: Final = re.compile("(?<=..)(?:ها|ان|ات|ون|ين|يه|ه|ي)$")
+"""Light stemming (light10: Larkey, Ballesteros and Connell 2002), once each. Snowball's algorithm also takes first
+letters of words for prefixes, so that a word has another stem with and without its article."""
+
+_ELIDED: Final = {
+    "fr": frozenset(["l", "d", "j", "m", "t", "s", "c", "n", "qu", "jusqu", "lorsqu", "puisqu"]),
+    "it": frozenset(["l", "d", "c", "un", "all", "dall", "dell", "nell", "sull", "quest", "quell"]),
+}
+"""Language -> what may stand before an apostrophe as a word of grammar: "l'air"."""
+
+
 class _PerThread(threading.local):
     """A PyStemmer object has a cache without a lock, so each thread has its own."""
 
     def __init__(self) -> None:
-        self.stemmer = Stemmer.Stemmer("english")
+        self._stemmers: dict[str, Any] = {}
+
+    def stemmer(self, language: str) -> Any:
+        algorithm = STEMMERS.get(language, STEMMERS["en"])
+        if algorithm not in self._stemmers:
+            self._stemmers[algorithm] = Stemmer.Stemmer(algorithm)
+        return self._stemmers[algorithm]
 
 
 _LOCAL = _PerThread()
@@ -140,20 +170,93 @@ def _word(token: str) -> str:
     return token.removesuffix("'s").replace("'", "")[:TOKEN_CHARS]
 
 
-def stems(text: str) -> list[str]:
+def stems(text: str, language: str = "en") -> list[str]:
     """Return the terms of a text, in order, with repeats."""
-    return stem_words(words(text))
+    return stem_words(words_of(text, language), language)
 
 
-def stem_words(written: Sequence[str]) -> list[str]:
-    """Return the term of each word."""
-    terms: list[str] = _LOCAL.stemmer.stemWords(written)
-    return terms
+def stem_words(written: Sequence[str], language: str = "en") -> list[str]:
+    """Return the term of each word: its stem without accents."""
+    if language == "ar":
+        plain = [without_accents(word)[:TOKEN_CHARS] for word in written]
+        return [_ARABIC_SUFFIX.sub("", _ARABIC_PREFIX.sub("", word)) for word in plain]
+    terms: list[str] = _LOCAL.stemmer(language).stemWords(written)
+    return [without_accents(term)[:TOKEN_CHARS] for term in terms]
+
+
+def without_accents(word: str) -> str:
+    """Return a word in lower case without accents: "météo" -> "meteo", "straße" -> "strasse"."""
+    return word if word.isascii() else word.translate(_WITHOUT_ACCENT)
+
+
+def _accentless() -> dict[int, str]:
+    """Return code -> letters, for letters with accents of the Latin, Greek, Cyrillic and Arabic scripts. In others, a
+    mark is a sound: Japanese "ga" would become "ka"."""
+    folded = dict(zip(map(ord, "ßæœøłđðıþħ"), ("ss", "ae", "oe", "o", "l", "d", "d", "i", "th", "h"), strict=True))
+    folded |= {0x649: "\u064a", 0x629: "\u0647", 0x640: ""}  # Arabic letters that are typed for each other; a stretch
+    for code in (*range(0xC0, 0x700), *range(0x1E00, 0x2000)):
+        decomposed = unicodedata.normalize("NFD", chr(code))
+        bare_letters = "".join(char for char in decomposed if unicodedata.category(char) != "Mn")
+        if bare_letters != chr(code):
+            folded[code] = bare_letters
+    return folded
+
+
+_WITHOUT_ACCENT: Final = _accentless()
 
 
 def words(text: str) -> list[str]:
-    """Return the words of a text as written, in lower case; their stems are `stems(text)`."""
+    """Return the words of a text as written, in lower case; a run of a script without spaces is one word."""
     return [_word(token) for token in _tokens(text)]
+
+
+_MARKS_IN_WORDS: Final = (
+    "\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u064b-\u065f\u0670\u0900-\u0903\u093a-\u093c"
+    "\u093e-\u094f\u0951-\u0957\u0962\u0963\u0e31\u0e34-\u0e3a\u0e47-\u0e4e\u0eb1\u0eb4-\u0ebc\u0ec8-\u0ecd"
+)
+_MARKED_TOKEN: Final = re.compile(rf"[^\W_]+(?:[{_MARKS_IN_WORDS}]+[^\W_]*)*(?:'[a-z]+)?")
+"""A token with the vowel and tone signs of its script, which `\\w` leaves out."""
+
+_UNSPACED: Final = (
+    "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\u3005\u3007",  # Chinese signs
+    "\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff",  # katakana
+    "\u3041-\u309f",  # hiragana
+    "\uac00-\ud7af",  # Hangul has spaces, but its words end in particles
+    "\u0e00-\u0eff",  # Thai and Lao
+)
+_HAS_UNSPACED: Final = re.compile(f"[{''.join(_UNSPACED)}]")
+_RUNS: Final = re.compile("|".join([*(f"[{signs}]+" for signs in _UNSPACED), f"[^{''.join(_UNSPACED)}]+"]))
+_THAI_MARKS: Final = re.compile("[\u0e31\u0e34-\u0e3a\u0e47-\u0e4e\u0eb1\u0eb4-\u0ebc\u0ec8-\u0ecd]")
+_ONLY_HIRAGANA: Final = re.compile(f"[{_UNSPACED[2]}]+")
+
+
+def has_unspaced(text: str) -> bool:
+    """Return whether a text has signs of a script without spaces, whose terms are pairs of signs."""
+    return not text.isascii() and _HAS_UNSPACED.search(text) is not None
+
+
+def words_of(text: str, language: str = "en") -> list[str]:
+    """Return the words of a text whose stems are its terms, in lower case: as written, without elided articles; of a
+    run of a script without spaces, overlapping pairs of signs."""
+    return [_word(token) for token in _tokens_of(text, language)]
+
+
+def _tokens_of(text: str, language: str) -> list[str]:
+    plain = visible(text).lower().replace("\u2019", "'")
+    tokens: list[str] = _TOKEN.findall(plain) if plain.isascii() else _MARKED_TOKEN.findall(plain)
+    if elided := _ELIDED.get(language):
+        tokens = [token.partition("'")[2] if token.partition("'")[0] in elided else token for token in tokens]
+        tokens = [token for token in tokens if token]
+    if not has_unspaced(plain):
+        return tokens
+    return [pair for token in tokens for run in _RUNS.findall(token) for pair in _pairs(run)]
+
+
+def _pairs(run: str) -> list[str]:
+    if not _HAS_UNSPACED.match(run):
+        return [run]
+    signs = _THAI_MARKS.sub("", run)
+    return [signs[start : start + 2] for start in range(len(signs) - 1)] or [signs][: len(signs)]
 
 
 def replace_words(text: str, replaced: Mapping[str, str]) -> str:
@@ -162,23 +265,33 @@ def replace_words(text: str, replaced: Mapping[str, str]) -> str:
     return _TOKEN.sub(lambda match: replaced.get(_word(match.group()), match.group()), plain)
 
 
-def query_terms(text: str) -> dict[str, str]:
+def query_terms(text: str, language: str = "en") -> dict[str, str]:
     """Return distinct stem -> the query's first word for it, in the query's order, at most QUERY_TERMS. Request words
     ("I need to", "can you help me") say nothing about the service; they are left out if others remain."""
-    tokens = _tokens(text[:QUERY_CHARS])
-    words = [_word(token) for token in tokens if token not in REQUEST_WORDS] or [_word(token) for token in tokens]
+    words = _content_words(text[:QUERY_CHARS], language)
     terms: dict[str, str] = {}
-    for word, stem in zip(words, _LOCAL.stemmer.stemWords(words), strict=True):
+    for word, stem in zip(words, stem_words(words, language), strict=True):
         if len(terms) == QUERY_TERMS:
             break
         terms.setdefault(stem, word)
     return terms
 
 
-def directions(text: str) -> list[tuple[str, str]]:
+def _content_words(text: str, language: str) -> list[str]:
+    """Return the words of a question without its request words, all if nothing else remains. Words of hiragana alone
+    are mostly grammar."""
+    requests = REQUEST_WORDS_OF.get(language, REQUEST_WORDS)
+    asked = UNSPACED_REQUESTS.sub(" ", visible(text)) if language in ("zh", "ja") else text
+    tokens = _tokens_of(asked, language)
+    content = [token for token in tokens if token not in requests and not _ONLY_HIRAGANA.fullmatch(token)]
+    return [_word(token) for token in content] or words_of(text, language)
+
+
+def directions(text: str, language: str = "en") -> list[tuple[str, str]]:
     """Return (from, to) pairs of terms for each "X to Y", "X into Y" and "Y from X", at most four for each of these.
-    Words of grammar and asking are skipped. "Convert an HTML page to PDF": (html, pdf), (page, pdf)."""
-    tokens = _tokens(text)
+    Words of grammar and asking are skipped. "Convert an HTML page to PDF": (html, pdf), (page, pdf). None in another
+    language than English."""
+    tokens = _tokens(text) if language == "en" else []
     marked = [place for place, token in enumerate(tokens) if token in _TOWARDS or token in _AWAY]
     pairs: list[tuple[str, str]] = []
     for place in marked:
@@ -190,21 +303,20 @@ def directions(text: str) -> list[tuple[str, str]]:
 
 
 def _content(tokens: list[str]) -> list[str]:
-    stemmed: list[str] = _LOCAL.stemmer.stemWords([_word(token) for token in tokens if token not in REQUEST_WORDS])
-    return stemmed
+    return stem_words([_word(token) for token in tokens if token not in REQUEST_WORDS])
 
 
-def sentences(text: str) -> list[str]:
+def sentences(text: str, language: str = "en") -> list[str]:
     """Return the parts of a request that may each name a need of their own; the whole text if it has only one part. A
     sentence of few words is read with the one before: mostly it refers to it ("Can you help me find one?"). Blank text
     has no parts."""
     parts: list[str] = []
     is_short = True
     for sentence in _SENTENCE_ENDS.split(" ".join(text[:QUERY_CHARS].split())):
-        was_short, is_short = is_short, len(query_terms(sentence)) < _SENTENCE_TERMS
+        was_short, is_short = is_short, len(query_terms(sentence, language)) < _SENTENCE_TERMS
         if parts and (was_short or is_short):
             parts[-1] += f" {sentence}"
-            is_short = was_short and len(query_terms(parts[-1])) < _SENTENCE_TERMS
+            is_short = was_short and len(query_terms(parts[-1], language)) < _SENTENCE_TERMS
         elif sentence:
             parts.append(sentence)
     return parts

@@ -77,6 +77,16 @@ def test_the_engine_gets_the_same_terms_with_the_name_twice() -> None:
     assert set(term_ids(indexed_text(listed).split()).tolist()) == set(make_record(listed).terms.tolist())
 
 
+@pytest.mark.parametrize("declared", [(), ("de-at", "de"), ("pl", "de"), ("xx",)])
+def test_a_listing_is_stemmed_by_its_language_and_as_english(declared: tuple[str, ...]) -> None:
+    listed = listing("a.example", "Rechnungen: Rechnungen verschicken mit PDF", languages=declared)
+    record = make_record(listed)
+    stems = counts(record, "rechnungen", "rechnung", "pdf")
+    assert stems == {"rechnungen": 6, "rechnung": 6, "pdf": 2}
+    assert record.length == 4 + 2 * 4
+    assert set(term_ids(indexed_text(listed).split()).tolist()) == set(record.terms.tolist())
+
+
 def test_a_record_is_read_back_unchanged() -> None:
     record = make_record(listing("a.example", "Grüße 天気: été", ("x_y", "Z z"), ""))
     assert Record.decode(record.encode()).encode() == record.encode()

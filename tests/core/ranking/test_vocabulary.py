@@ -78,6 +78,7 @@ def test_a_vocabulary_is_read_back_unchanged(words: set[str]) -> None:
         ("invoice", {}),
         ("zebra", {}),
         ("天気 ééé", {}),
+        ("wir mieten eine Wohnung", {}),
     ],
 )
 def test_misspelt_words_are_corrected(question: str, expected: dict[str, str]) -> None:
