@@ -49,9 +49,10 @@ class Settings(BaseSettings):
     opt_out_file: Path | None = None
     """File to which each opt-out is appended before it takes effect. It is replayed at each start, so that an older,
     restored backup brings no site back. Unset: `opt-outs.log` in `data`."""
-    embedding: Literal["table", "minilm"] = "table"
-    """Model of the sentence vectors. `table`: the static table that ships. `minilm` (needs the extra `minilm`): the
-    table and MiniLM together. All processes need the same value; after a change, run `waypost reindex`."""
+    embedding: Literal["table", "minilm", "multilingual"] = "table"
+    """Model of the sentence vectors. `table`: the static table that ships. `minilm` and `multilingual` (each needs the
+    extra of its name): the table with MiniLM or multilingual E5. All processes need the same value; after a change, run
+    `waypost reindex`."""
     meili_url: str | None = Field(
         default=None, pattern=r"^https?://[^\s?#]+$", validation_alias=_unprefixed("meili_url")
     )

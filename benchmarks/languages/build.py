@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
-import scipy.sparse  # type: ignore[import-untyped]
 from numpy.typing import NDArray
+from scipy import sparse  # type: ignore[import-untyped]  # the package ships no types
 
 from registry.core.wording.language import BUCKETS, LATIN, SCALE, TABLE, buckets
 from registry.core.wording.text import without_accents
@@ -148,7 +148,7 @@ def fit(texts: dict[str, list[list[str]]]) -> NDArray[np.float32]:
     starts = np.cumsum([0, *map(len, hashed)])
     values = np.concatenate([np.full(len(row), len(row) ** -0.5, np.float32) for row in hashed])
     columns = np.array([bucket for row in hashed for bucket in row])
-    matrix = scipy.sparse.csr_matrix((values, columns, starts), (len(drawn), BUCKETS))
+    matrix = sparse.csr_matrix((values, columns, starts), (len(drawn), BUCKETS))
     matrix.sum_duplicates()
     wanted = np.eye(len(LATIN), dtype=np.float32)[[label for _, label in drawn]]
     weights = np.zeros((BUCKETS, len(LATIN)), np.float32)

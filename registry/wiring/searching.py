@@ -19,6 +19,7 @@ from registry.search.embedding import default_embedder
 from registry.search.meilisearch.admin import Keys, make_keys, read_keys, write_keys
 from registry.search.meilisearch.backend import MeiliBackend
 from registry.search.minilm import table_and_minilm
+from registry.search.multilingual import table_and_e5
 from registry.settings import Settings
 from registry.store.unit_of_work import Store
 
@@ -45,7 +46,11 @@ def index_is_fed(settings: Settings) -> bool:
     return settings.meili_url is not None or has_writer(settings.data / INDEX_FOLDER)
 
 
-EMBEDDERS: Final[Mapping[str, Callable[[], Embedder]]] = {"table": default_embedder, "minilm": table_and_minilm}
+EMBEDDERS: Final[Mapping[str, Callable[[], Embedder]]] = {
+    "table": default_embedder,
+    "minilm": table_and_minilm,
+    "multilingual": table_and_e5,
+}
 """The values of `Settings.embedding`; each function loads its model once per process."""
 
 

@@ -5,7 +5,7 @@ from typing import get_args
 import pytest
 from pydantic import ValidationError
 
-from registry.search import minilm
+from registry.search import minilm, multilingual
 from registry.search.embedding import ModelFileError, default_embedder
 from registry.settings import Settings
 from registry.wiring.searching import EMBEDDERS, embedder_of
@@ -25,9 +25,12 @@ def test_the_removed_value_is_refused_with_its_replacement(monkeypatch: pytest.M
         Settings()
 
 
-def test_a_missing_extra_is_named_in_the_error(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("extra", ["minilm", "multilingual"])
+def test_a_missing_extra_is_named_in_the_error(monkeypatch: pytest.MonkeyPatch, extra: str) -> None:
     monkeypatch.setattr(minilm, "PACKAGE", "no_such_package")
-    monkeypatch.setenv("WAYPOST_EMBEDDING", "minilm")
+    monkeypatch.setattr(multilingual, "PACKAGE", "no_such_package")
+    monkeypatch.setenv("WAYPOST_EMBEDDING", extra)
     minilm.table_and_minilm.cache_clear()
-    with pytest.raises(ModelFileError, match=r"waypost\[minilm\]"):
+    multilingual.table_and_e5.cache_clear()
+    with pytest.raises(ModelFileError, match=rf"waypost\[{extra}\]"):
         embedder_of(Settings())
