@@ -198,7 +198,7 @@ def _read_tensor(raw: memoryview, offset: int, size: int, sizes: _Sizes, name: s
 
 
 def _unpacked(blocks: NDArray[Any]) -> Floats:
-    """Return (rows, weights) of (rows, blocks). Byte j of a block has weight j in its low bits, j + 16 in the others."""
+    """Return (rows, weights) of (rows, blocks). Byte j of a block has weight j in its low bits, j + 16 above."""
     packed = blocks["packed"]
     numbers = np.concatenate([packed & 15, packed >> 4], axis=2).astype(np.float32) - np.float32(8)
     rows: Floats = (numbers * blocks["scale"].astype(np.float32)[:, :, None]).reshape(len(blocks), -1)
