@@ -22,6 +22,7 @@ from registry.core.ranking.naming import addressed
 from registry.core.ranking.parsed_query import ParsedQuery
 from registry.core.ranking.record import CandidateSet, CorpusStats
 from registry.core.ranking.signals import SIGNALS
+from registry.core.wording.language import ENGLISH
 
 TOGETHER: Final = "together"  # name of the part that is added after a closer look
 _LOOKED_AT: Final = 12  # candidates that are looked at closely. Looking at all would cost more than everything else.
@@ -156,6 +157,9 @@ THRESHOLD: Final = 0.44
 _COVER_THRESHOLD: Final = 0.45
 """Least confidence of an answer, with and without vectors."""
 
+_MEANING_SCALE: Final = THRESHOLD / 0.42
+"""Factor that puts the least mean of both cosines for a question in another language, 0.42, at the same threshold."""
+
 _ALL: Final = 0.999  # cover of a question all of whose words match
 
 
@@ -183,6 +187,8 @@ def evidence(features: Features, candidate: int) -> MatchEvidence:
         matched = max(cover, float(features.sentence_covers[candidate])) if features.on_object[candidate] else 0.0
         confidence = _BOTH_WEIGHT * sqrt(matched * need) + _TOPIC_WEIGHT * topic + _NEED_WEIGHT * need
         threshold = THRESHOLD
+        if features.question.language != ENGLISH:  # its words match no English text, however well that answers it
+            confidence = max(confidence, _MEANING_SCALE * (need + topic) / 2)
         if features.question.is_name and cover >= _ALL:
             confidence = cover  # the vector of a word that the model does not know says nothing
     is_confident = confidence >= threshold and not says_the_reverse(features, candidate)
