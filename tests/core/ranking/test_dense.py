@@ -1,6 +1,7 @@
 """Ranking with vectors: the meaning of the signals, and properties that hold for any texts."""
 
 import random
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -233,3 +234,13 @@ def test_a_question_without_words_is_ranked_by_vectors_alone() -> None:
     ranking = ranked(ParsedQuery("mail", {}, question.whole, question.needs, question.model), POST, RAIN)
     assert ranking.hosts[0] == "post.example"
     assert explain(ranking, 0).cover == 0.0
+
+
+@pytest.mark.parametrize(
+    ("language", "meaning", "confident"),
+    [("de", "forecast umbrella", True), ("de", "guitar strings", False), ("en", "forecast umbrella", False)],
+)
+def test_meaning_alone_suffices_in_another_language(language: str, meaning: str, confident: bool) -> None:
+    question = replace(parse_query(meaning, WORDS), terms={"regen": "regen"}, language=language)
+    hit = explain(ranked(question, RAIN, BANK), 0)
+    assert (hit.cover, hit.confident) == (0.0, confident)
