@@ -29,7 +29,7 @@ FOREIGN = {
 ENGLISH = [
     "find cheap hotels", "I want to listen to music", "how much is a stamp", "money transfer to Warsaw", "pizza",
     "restaurant near the Louvre", "translate 手紙 into English", 'what does "Feierabend" mean in English', "café bar",
-    "kubernetes", "vinted", "sms api", "gold price", "", "42", "?!", "\x00", "\ud800",
+    "kubernetes", "vinted", "wetter-heute.example: https://a.example/wetter/heute", "sms api", "gold price", "", "42", "?!", "\x00", "\ud800",
 ]  # fmt: skip
 
 

@@ -45,6 +45,7 @@ _SCRIPTS: Final = re.compile(
 """A letter of another script -> the language that most texts in it have."""
 
 _LETTERS_PER_SIGN: Final = {"ja": 3, "ko": 3, "zh": 3}  # Latin letters that say as much as one sign
+_ADDRESS: Final = re.compile(r"[!-~]*[A-Za-z0-9]\.[A-Za-z0-9][!-~]*")  # a host, a file, an abbreviation: of no language
 _LETTERS: Final = re.compile(r"[^\W\d_]+")
 
 
@@ -56,7 +57,7 @@ def language_of(text: str) -> str:
 @lru_cache(maxsize=1_000)
 def _language_of(text: str) -> str:
     plain = visible(text).lower()
-    words = _LETTERS.findall(plain)
+    words = _LETTERS.findall(_ADDRESS.sub(" ", plain))
     if not plain.isascii() and (script := _language_of_script(words)):
         return script
     words = [word for word in words if len(word) > 1 or not word.isascii()][:_WORDS]
