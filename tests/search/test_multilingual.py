@@ -9,7 +9,7 @@ import pytest
 
 from registry.search import multilingual as module
 from registry.search.embedding import ModelFileError, default_embedder
-from registry.search.multilingual import E5, PACKAGE, TableAndE5, table_and_e5
+from registry.search.multilingual import E5, MODEL_LENGTH, PACKAGE, TableAndE5, table_and_e5
 
 needs_the_extra = pytest.mark.skipif(
     importlib.util.find_spec(PACKAGE) is None or importlib.util.find_spec("threadpoolctl") is None,
@@ -57,11 +57,12 @@ def test_a_text_without_tokens_is_a_row_of_zeros(embedder: TableAndE5) -> None:
 
 
 @needs_the_extra
-def test_a_cosine_is_the_mean_of_both_models(embedder: TableAndE5) -> None:
+def test_a_cosine_is_a_mean_of_both_models(embedder: TableAndE5) -> None:
     table = default_embedder().encode(ANSWERS)
     both = embedder.encode(ANSWERS)
-    model = both[:, table.shape[1] :] * np.sqrt(2)
-    assert np.allclose(both @ both.T, (table @ table.T + model @ model.T) / 2, atol=1e-5)
+    model = both[:, table.shape[1] :] / np.linalg.norm(both[:, table.shape[1] :], axis=1, keepdims=True)
+    share = MODEL_LENGTH**2 / (1 + MODEL_LENGTH**2)
+    assert np.allclose(both @ both.T, (1 - share) * table @ table.T + share * model @ model.T, atol=1e-5)
 
 
 @needs_the_extra
