@@ -70,7 +70,7 @@ def _as_it_is(name: str) -> str:
     return name
 
 
-def _one_need(question: str) -> list[str]:
+def _one_need(question: str, language: str) -> list[str]:
     return [question] if question.strip() else []
 
 
