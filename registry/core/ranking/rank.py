@@ -157,8 +157,9 @@ THRESHOLD: Final = 0.44
 _COVER_THRESHOLD: Final = 0.45
 """Least confidence of an answer, with and without vectors."""
 
-_MEANING_SCALE: Final = THRESHOLD / 0.42
-"""Factor that puts the least mean of both cosines for a question in another language, 0.42, at the same threshold."""
+_MEANING_NEED: Final = 0.6
+"""Weight of `need` for a question in another language than English; the rest is the topic's. The threshold is the
+same."""
 
 _ALL: Final = 0.999  # cover of a question all of whose words match
 
@@ -188,7 +189,7 @@ def evidence(features: Features, candidate: int) -> MatchEvidence:
         confidence = _BOTH_WEIGHT * sqrt(matched * need) + _TOPIC_WEIGHT * topic + _NEED_WEIGHT * need
         threshold = THRESHOLD
         if features.question.language != ENGLISH:  # its words match no English text, however well that answers it
-            confidence = max(confidence, _MEANING_SCALE * (need + topic) / 2)
+            confidence = max(confidence, _MEANING_NEED * need + (1 - _MEANING_NEED) * topic)
         if features.question.is_name and cover >= _ALL:
             confidence = cover  # the vector of a word that the model does not know says nothing
     is_confident = confidence >= threshold and not says_the_reverse(features, candidate)
