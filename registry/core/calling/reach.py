@@ -21,7 +21,8 @@ WHY_NOT_CALLABLE: Final[Mapping[NoDetail, str]] = {
     "detail_not_fetched": "The site's document for this capability has not been read yet; a later visit requests it.",
     "detail_missing_at_site": "The site has no document for this capability at the address that its manifest names.",
     "detail_not_readable": "The site's document for this capability could not be read at the last visit.",
-    "detail_elsewhere": "The document for this capability is on another site, which is not visited for it.",
+    "detail_elsewhere": "The document for this capability is on another site, which is not visited for it; "
+    "`detail_url` names it.",
     "no_endpoint": "No document of the site names an endpoint for this capability.",
     "not_http": "This capability is not called over HTTPS.",
     "no_method": "No document of the site names the HTTP method of this capability.",
