@@ -22,7 +22,7 @@ from crawler.guards import AddressGuard, ConnectTo, Pin, Resolver
 from crawler.outcomes import FetchFailure, failure_of, request_headers
 from crawler.response_body import BodyMemoryBudget, BodyMemoryReservation
 from crawler.signing import RequestSigner, SentSignatures
-from crawler.transport import READ_AHEAD, ClientPool, RawAnswer, SharedClient, ask, read_fields
+from crawler.transport import DOCUMENT, READ_AHEAD, ClientPool, RawAnswer, SharedClient, ask, read_fields
 from registry.core.model.documents import FetchResult, Outcome, Probe, Purpose
 from registry.core.names.domains import host_of
 from registry.core.names.opt_out import is_covered
@@ -247,7 +247,8 @@ class FetchSession:
         costs another request. Raise InterruptedVisit or AddressBusy."""
         is_redirect = answer.status in STATUSES
         name = "location" if is_redirect else "link"
-        if name not in answer.unread or probe.post or not (is_redirect or probe.purpose is Purpose.HOME):
+        is_page = is_redirect or probe.purpose is Purpose.HOME
+        if name not in answer.unread or probe.post or probe.method or not is_page:
             return answer
         again = await self._send(probe, pin, url, self._request_timeout, names=(name,))
         if isinstance(again, FetchFailure) or name not in again.headers:
@@ -295,6 +296,7 @@ class FetchSession:
             answer = await ask(
                 client, pin, url, headers, cap=probe.cap, keep_head=keeps_head(probe), seconds=seconds,
                 memory=self.memory, ahead=ahead, last=self.last, post=probe.post,
+                needed=DOCUMENT if probe.method is None else (), method=probe.method or "GET",
             )  # fmt: skip
             self._signatures.see(answer.status)
             return answer
@@ -330,7 +332,7 @@ def _step(
     probe: Probe, answer: RawAnswer, url: str, hops: tuple[str, ...], redirects: RedirectPolicy | None
 ) -> Follow | FetchFailure | RawAnswer:
     """Return where a redirect leads, why it is not followed, or the answer itself if it is not a redirect."""
-    if answer.status not in STATUSES:
+    if answer.status not in STATUSES or probe.method is not None:  # guard: call-check-redirect
         return answer
     if probe.post is not None and answer.status not in SAME_METHOD:  # guard: post-redirect-method
         return FetchFailure(Outcome.SERVER_ERROR, "redirect_post")

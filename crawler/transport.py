@@ -187,9 +187,9 @@ class ClientPool:
 async def ask(
     client: Client, pin: Pin, url: str, headers: Mapping[str, str], *, cap: int, keep_head: bool, seconds: float,
     memory: BodyMemoryReservation, ahead: int, last: bool = False, post: Post | None = None,
-    needed: Collection[int] = DOCUMENT,
+    needed: Collection[int] = DOCUMENT, method: str = "GET",
 ) -> RawAnswer:  # fmt: skip
-    """GET `url`, which must be on `pin.host`, or `post` to it, within `seconds` and `cap` decoded bytes of body.
+    """Send `method` to `url`, which must be on `pin.host`, or `post` to it, within `seconds` and `cap` decoded bytes.
 
     `needed`: statuses whose whole body is needed. `ahead`: bytes of the body that are read before the head is returned,
     which saves a thread switch for each small page. If the body breaks off within them, the status is lost too; with 0
@@ -204,7 +204,7 @@ async def ask(
     # The transport enforces the deadline: an asyncio timeout costs 10 us, as much as the rest of this function.
     if not url.startswith(f"https://{pin.host}/"):  # guard: pinned-host
         raise AssertionError(f"{pin.host} is not the host of the URL")  # the pin would not apply, so do not connect
-    builder = client.get(url) if post is None else client.post(url).body_bytes(post.body)
+    builder = client.request(method, url) if post is None else client.post(url).body_bytes(post.body)
     # guard: request-timeout
     request = builder.timeout(timedelta(seconds=seconds)).streamed_read_buffer_limit(ahead)
     for name, value in headers.items():

@@ -136,6 +136,9 @@ class Settings(BaseSettings):
     mcp_tools: Literal["off", "named", "all"] = "named"
     """Which MCP servers are asked for their tools (`tools/list`), if a card names an endpoint that needs no
     credentials. `named`: hosts that were named or submitted. `all`: every host with such a card."""
+    call_checks: Literal["off", "owned", "all"] = "owned"
+    """Whether visits check that addresses which documents name for calls still answer: `OPTIONS` or `HEAD`, at most 5
+    addresses a host and visit, each once a day. `owned`: of hosts whose ownership is proven. `all`: of every host."""
     domain_daily_budget: int = Field(default=120, ge=1, le=10_000)
     """Requests to one registrable domain in 24 hours, over all its hosts; little-known hosts may spend only a part of
     them (docs/crawler.md, "Shares")."""

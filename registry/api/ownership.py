@@ -240,6 +240,28 @@ async def note(request: Request, domain: DomainPath) -> Response:
     return owner.changed(True, "Shown with the service." if shown else "There is no note.", note=shown)
 
 
+@router.post(
+    "/api/owner/{domain}/call-checks", **_CHANGE,
+    summary="Have addresses for calls checked",
+    description="Visits check that the addresses which your documents name for calls answer (docs/crawler.md, "
+    "\"Calls\"). On by default, unless this registry checks none.",
+)  # fmt: skip
+async def call_checks(request: Request, domain: DomainPath) -> Response:
+    owner = _Owner.of(request, domain)
+    changed = await owner.run(OwnershipActions.set_call_checks, enabled=True)
+    return owner.changed(changed, "Checked with the next visits.")
+
+
+@router.delete(
+    "/api/owner/{domain}/call-checks", **_CHANGE,
+    summary="Have no addresses for calls checked", description="Earlier results stay until they are too old.",
+)  # fmt: skip
+async def no_call_checks(request: Request, domain: DomainPath) -> Response:
+    owner = _Owner.of(request, domain)
+    changed = await owner.run(OwnershipActions.set_call_checks, enabled=False)
+    return owner.changed(changed, "Not checked.")
+
+
 @router.put(
     "/api/owner/{domain}/canonical",
     **_describe_change(schemas.CanonicalSubmission),
@@ -393,6 +415,7 @@ def _owned(found: OwnershipOverview, base: str) -> schemas.OwnedData:
         canonical_host=setting.canonical if setting else None,
         pinned_host=setting.pinned if setting else None,
         webhook=_webhook(found.webhook) if found.webhook else None,
+        checks_calls=setting.checks_calls if setting else True,
         decisions=[project(schemas.OwnerDecision, entry) for entry in found.audit],
         reports=[
             project(schemas.ReportAboutHost, report, answer=report.answer or None, clients=report.filings)

@@ -1,6 +1,7 @@
 """`GET /api/services`: the list, one service, one capability, and the status of a host."""
 
 from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Annotated, Any, Final, get_args
 
@@ -45,6 +46,7 @@ from registry.core.model.listing import Filters, TrustLevel
 from registry.core.model.services import Capability, to_json
 from registry.core.names.domains import is_confusable
 from registry.core.scoring.rubric import VERSION as RUBRIC_VERSION
+from registry.core.visiting.call_checks import CallCheck, call_address
 from registry.core.wording.text import QUERY_CHARS
 from registry.edge import parsers
 from registry.edge.limiter import charge, charge_stored, of_list
@@ -85,7 +87,7 @@ _UNTRUSTED: Final = (
     "auth.schemes", "pricing", "policies", "provider", "version", "homepage", "icon_url", "repository", "license",
     "languages", "packages", "docs_url", "workflows", "relations", "claims", "identity", "groups", "tags", "examples",
     "native", "provenance", "documents.url", "documents.dialect", "documents.unread.parts",
-    "owner_note",
+    "owner_note", "endpoint_checks.address",
 )  # fmt: skip
 """The texts of sites in the answer about one service."""
 
@@ -195,8 +197,9 @@ def _capability(host: str, stored: StoredService) -> bytes:
     detail = adp_detail(host, view.service, view.capability, record.get("call", {}).get("example"))
     if "call" not in record:
         record |= {"call": None, "missing": _missing(host, stored, view.capability)}
-    dates = _dated(stored.capabilities[0].dates)
-    return orjson.dumps(record | (detail or {}) | dates | {"untrusted_text": True})
+    record |= _dated(stored.capabilities[0].dates)
+    record["endpoint_check"] = next(iter(_endpoint_checks(host, [view.capability], stored.calls)), None)
+    return orjson.dumps(record | (detail or {}) | {"untrusted_text": True})
 
 
 def _missing(host: str, stored: StoredService, capability: Capability) -> schemas.MissingCall:
@@ -336,6 +339,7 @@ def _service(view: ServiceView, base: str, now: datetime, include_details: bool)
         workflows=relations.get("workflows", []),
         relations={key: value for key, value in relations.items() if key != "workflows"},
         freshness=freshness(view.last_visit_at, record.seen_at, state, now),
+        endpoint_checks=_endpoint_checks(host, view.service.capabilities, view.calls),
         documents=_documents(view),
         ownership=project(OwnershipFacts, view.ownership),
         owner_note=view.setting.note if view.setting else "",
@@ -368,6 +372,18 @@ def _dated(dates: CapabilityDates | None) -> dict[str, str | None]:
         "first_seen_at": timestamp(dates.first_seen_at),
         "changed_at": timestamp(dates.changed_at),
     }
+
+
+def _endpoint_checks(
+    host: str, capabilities: Iterable[Capability], checks: Sequence[CallCheck]
+) -> list[schemas.EndpointCheck]:
+    """Return the last check of each address that these capabilities name."""
+    named = {address.url for one in capabilities if (address := call_address(host, one))} if checks else ()
+    return [
+        project(schemas.EndpointCheck, check, address=check.url, reason=check.reason or None)
+        for check in sorted(checks)
+        if check.url in named
+    ]
 
 
 def _add_to_entries(manifest: dict[str, Any], host: str, view: ServiceView, include_details: bool) -> None:

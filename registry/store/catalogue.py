@@ -33,6 +33,8 @@ from registry.core.calling.http import Arguments
 from registry.core.evidence import SLOW_MS
 from registry.core.model.listing import Filters, TrustLevel
 from registry.core.model.services import Service, from_json
+from registry.core.visiting.call_checks import CallCheck
+from registry.store.call_checks import CallChecks
 from registry.store.cards import CARD_FIELDS, Card, cards
 from registry.store.claims import Claims, OwnerSettingRecord, OwnerSettings
 from registry.store.engine import decode
@@ -72,7 +74,8 @@ _ENTRY_ORDERS: Final[dict[EntryOrder, tuple[tuple[ColumnElement[Any], ...], bool
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServiceFacts:
     """Facts about one service beside its row. `breakdown`: Score.to_json() as computed. `response_ms` and
-    `last_visit_at`: of the last visit of its host, for any outcome. `documents`: the current ones."""
+    `last_visit_at`: of the last visit of its host, for any outcome. `documents`: the current ones. `calls`: the last
+    check of each address for calls."""
 
     findings: tuple[FindingRecord, ...] = ()
     breakdown: dict[str, Any] = field(default_factory=dict)
@@ -81,6 +84,7 @@ class ServiceFacts:
     documents: tuple[DocumentRecord, ...] = ()
     ownership: Ownership = UNKNOWN_OWNER
     setting: OwnerSettingRecord | None = None
+    calls: tuple[CallCheck, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -204,6 +208,7 @@ class Catalogue(Repository):
             last_visit_at=last_visit_at,
             ownership=await Claims(self._connection).ownership(domain, host),
             setting=await OwnerSettings(self._connection).get(domain, host),
+            calls=await CallChecks(self._connection).of_host(domain, host),
         )
 
     async def name(self, domain: str, host: str) -> str | None:
@@ -220,7 +225,8 @@ class Catalogue(Repository):
         by_id = CapabilityRow.data["id"].as_string() == clean(name)
         for condition in (CapabilityRow.name == key_name(name), by_id):
             if found := await self._capabilities(domain, host, condition, include_details=True, limit=1):
-                return StoredService(row=row, capabilities=found)
+                calls = await CallChecks(self._connection).of_host(domain, host)
+                return StoredService(row=row, capabilities=found, calls=calls)
         return None
 
     async def findings(self, domain: str, host: str) -> tuple[FindingRecord, ...]:

@@ -1,6 +1,6 @@
 """Repositories of claims of ownership, and of what owners have set for their hosts."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from typing import Final
@@ -9,7 +9,7 @@ from sqlalchemy import delete, func, or_, select, text, update
 
 from registry.core.access import claims as rules
 from registry.core.names.opt_out import is_covered
-from registry.store.repository import Repository, selected
+from registry.store.repository import Key, Repository, selected
 from registry.store.tables import ClaimRow, MirrorRow, OwnerSettingRow, WebhookDeliveryRow, WebhookRow
 from registry.store.values import clean
 
@@ -102,10 +102,12 @@ class OwnerSettingRecord:
     webhook: str | None = None
     pinned: str | None = None
     consent: str | None = None
+    checks_calls: bool = True
 
     @property
     def is_empty(self) -> bool:
-        return not self.note and self.canonical is None and self.pinned is None and self.webhook is None
+        has_hosts = self.canonical is not None or self.pinned is not None or self.webhook is not None
+        return not self.note and not has_hosts and self.checks_calls
 
 
 class Claims(Repository):
@@ -121,6 +123,14 @@ class Claims(Repository):
         statement = statement.order_by(row.host, row.id)
         rows = await self._execute(statement.with_for_update() if lock else statement)
         return sorted((ClaimRecord(*found) for found in rows), key=lambda claim: claim.created_at)
+
+    async def owned(self, keys: Collection[Key]) -> set[Key]:
+        """Return the hosts of these whose ownership is proven."""
+        row = ClaimRow
+        is_owner = (row.proven_at.is_not(None), row.ended_at.is_(None))
+        statement = select(*_COLUMNS).where(row.domain.in_({domain for domain, _ in keys}), *is_owner)
+        claims = await self._list(ClaimRecord, statement)
+        return {key for key in keys if any(claim.domain == key[0] and claim.covers(key[1]) for claim in claims)}
 
     async def serialize(self, name: str) -> None:
         """Wait until no other transaction holds this name: a domain, or a network of clients."""
@@ -203,6 +213,11 @@ class OwnerSettings(Repository):
     async def of(self, domain: str) -> Sequence[OwnerSettingRecord]:
         statement = select(*_SETTING_COLUMNS).where(OwnerSettingRow.domain == domain).order_by(OwnerSettingRow.host)
         return await self._list(OwnerSettingRecord, statement)
+
+    async def without_call_checks(self, domains: Collection[str]) -> set[Key]:
+        """Return the hosts of these domains whose owners switched the checks of addresses for calls off."""
+        row = OwnerSettingRow
+        return set(await self._keys(select(row.domain, row.host).where(row.domain.in_(domains), ~row.checks_calls)))
 
     async def put(self, setting: OwnerSettingRecord) -> None:
         """Store an owner's settings in place of the old ones; delete them if empty."""

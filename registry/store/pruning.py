@@ -34,6 +34,13 @@ DELETE FROM document_history h USING (
 WHERE h.domain = old.domain AND h.host = old.host AND h.url_hash = old.url_hash AND h.changed_at = old.changed_at
 """)
 
+_CALL_CHECKS = text("""
+DELETE FROM call_checks c USING (
+    SELECT domain, host, url_hash, checked_at FROM call_checks
+    WHERE domain = ANY(:domains) AND checked_at < :visits LIMIT :most) AS old
+WHERE c.domain = old.domain AND c.host = old.host AND c.url_hash = old.url_hash AND c.checked_at = old.checked_at
+""")
+
 # The latest score explains the shown one.
 _SCORES = text("""
 DELETE FROM scores s USING (
@@ -66,6 +73,7 @@ DELETE FROM reports r USING old WHERE r.domain = old.domain AND r.host = old.hos
 
 OF_DOMAINS: Final[Mapping[str, TextClause]] = {
     "visits": _VISITS, "document_history": _HISTORY, "scores": _SCORES, "candidates": _CANDIDATES, "reports": _REPORTS,
+    "call_checks": _CALL_CHECKS,
 }  # fmt: skip
 """Statements by table, for some domains at a time; no lock is needed."""
 

@@ -18,6 +18,7 @@ MOVED: Final = {
     "hosts": ((), "last_visit_at"),
     "documents": (("url_hash",), "seen_at"),
     "document_history": (("url_hash", "changed_at"), None),
+    "call_checks": (("url_hash", "checked_at"), None),
     "visits": (("started_at",), None),
     "mcp_servers": (("name", "version"), "updated_at"),  # before services, because deleting these deletes the records
     "mcp_left_out": ((), None),

@@ -296,6 +296,19 @@ class DocumentRow(HostTable):
     transport: Mapped[JsonB | None]  # transport facts of the fetch when this row was written whole; see core/evidence
 
 
+class CallCheckRow(HostTable):
+    """A check of an address that documents name for calls (core/visiting/call_checks.py)."""
+
+    __tablename__ = "call_checks"
+    url_hash: Mapped[Bytes] = mapped_column(primary_key=True)  # sha256 of `url`
+    checked_at: Mapped[Moment] = mapped_column(primary_key=True)
+    url: Mapped[str]
+    method: Mapped[str]  # "OPTIONS", "HEAD"
+    answers: Mapped[bool | None]  # NULL: nothing is known
+    status: Mapped[Small | None]  # NULL: no answer
+    reason: Mapped[str]
+
+
 class DocumentHistoryRow(HostTable):
     """One row per version of a document, the first included."""
 
@@ -670,6 +683,7 @@ class OwnerSettingRow(HostTable):
     pinned: Mapped[str | None]  # the canonical host that the owner wants
     consent: Mapped[str | None]  # id of the claim of `pinned` whose owner agreed
     webhook: Mapped[str | None]  # id of the subscription
+    checks_calls: Mapped[bool] = mapped_column(server_default=text("true"))  # whether addresses for calls are checked
     changed_at: Mapped[Moment]
 
 

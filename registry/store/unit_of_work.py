@@ -9,6 +9,7 @@ from typing import TypeVar
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from registry.store.api_keys import ApiKeys, Audit
+from registry.store.call_checks import CallChecks
 from registry.store.cards import Cards
 from registry.store.catalogue import Catalogue
 from registry.store.claims import Claims, OwnerSettings
@@ -55,6 +56,7 @@ class UnitOfWork:
     reports = _repository(ReportTable)
     blocks = _repository(BlockTable)
     documents = _repository(Documents)
+    call_checks = _repository(CallChecks)
     services = _repository(Services)
     claims = _repository(Claims)
     owner_settings = _repository(OwnerSettings)

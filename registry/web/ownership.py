@@ -42,6 +42,8 @@ ACTIONS: Final = (
     OwnerAction("canonical", "Name the host that stands for this one", "PUT", "/canonical", "canonical"),
     OwnerAction("webhook", "Send its changes to a webhook", "PUT", "/webhook", "url"),
     OwnerAction("no-webhook", "Delete the webhook", "DELETE", "/webhook"),
+    OwnerAction("no-call-checks", "Do not check its addresses for calls", "DELETE", "/call-checks"),
+    OwnerAction("call-checks", "Check its addresses for calls again", "POST", "/call-checks"),
     OwnerAction("rotate", "Replace this token by a new one", "POST", "/token"),
     OwnerAction("give-up", "Give the ownership up", "DELETE", "/token"),
     OwnerAction("opt-out", "Opt out: delete everything, and never visit it again", "POST", "/opt-out"),

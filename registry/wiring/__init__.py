@@ -91,7 +91,7 @@ class Waypost:
         self.frontier = FrontierActions(store, clock, exempt)
         self.recorded = listener  # waits until a visit is recorded
         # lease domains to a crawler, record the results
-        self.crawl = CrawlActions(store, clock, timedelta(seconds=settings.lease_seconds))
+        self.crawl = CrawlActions(store, clock, timedelta(seconds=settings.lease_seconds), settings.call_checks)
         self.opt_outs = OptOutActions(store, clock, exempt)  # requests not to be visited, and their effects
         self.access = AccessActions(store, clock)  # operators: API keys, holds, the audit log
         # claims of ownership, and their proofs

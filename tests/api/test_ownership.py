@@ -1,11 +1,14 @@
 """Ownership over HTTP: claim, prove, act, and everything that is refused."""
 
 import logging
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
-from tests.api.sites import NEW, PIGEON
+from registry.core.names.domains import registrable_domain
+from registry.core.visiting.call_checks import CallCheck
+from tests.api.sites import NEW, PIGEON, PIGEON_BASE
 from tests.support.api import Api
 
 pytestmark = pytest.mark.slow  # a database and an index for each
@@ -99,6 +102,29 @@ async def test_the_life_of_an_ownership(own_api: Api) -> None:
     assert (standing["opted_out"], standing["how"]) == (True, "owner")
 
 
+async def test_checks_of_addresses_for_calls_are_shown_and_switched_off(own_api: Api) -> None:
+    headers, path = bearer(await proven(own_api)), f"/api/services/{PIGEON}/capabilities/create_parcel"
+    assert (await own_api.json(path))["endpoint_check"] is None
+    assert (await own_api.json(f"/api/services/{PIGEON}"))["data"]["endpoint_checks"] == []
+    address, at = f"{PIGEON_BASE}/v1/create_parcel", datetime(2026, 11, 20, 8, tzinfo=UTC)
+    gone = f"{PIGEON_BASE}/v1/no_longer_named"
+    checks = [CallCheck(url, "OPTIONS", False, 410, "status_410", at) for url in (address, gone)]
+    async with own_api.store.begin() as uow:
+        await uow.call_checks.add({(registrable_domain(PIGEON), PIGEON): checks})
+    shown = {
+        "address": address, "method": "OPTIONS", "answers": False, "status": 410, "reason": "status_410",
+        "checked_at": "2026-11-20T08:00:00.000Z",
+    }  # fmt: skip
+    assert (await own_api.json(path))["endpoint_check"] == shown
+    assert (await own_api.json(f"/api/services/{PIGEON}"))["data"]["endpoint_checks"] == [shown]
+
+    off = await own_api.client.delete(f"{OWNER}/call-checks", headers=headers)
+    assert off.status_code == 200 and off.json()["data"]["changed"], off.text
+    assert not (await own_api.get(OWNER, headers=headers)).json()["data"]["checks_calls"]
+    assert (await own_api.post(f"{OWNER}/call-checks", headers=headers)).json()["data"]["changed"]
+    assert (await own_api.get(OWNER, headers=headers)).json()["data"]["checks_calls"]
+
+
 async def test_every_row_shows_who_owns_the_host(own_api: Api) -> None:
     await pinned(own_api)
     found = (await own_api.json("/api/discover", q="parcel"))["data"]
@@ -115,7 +141,7 @@ async def test_every_row_shows_who_owns_the_host(own_api: Api) -> None:
     assert PIGEON in {entry["metadata"]["waypost:host"] for entry in searched}
 
 
-WRITES = ("recheck", "hide", "show", "token", "opt-out")
+WRITES = ("recheck", "hide", "show", "call-checks", "token", "opt-out")
 
 
 async def test_without_a_valid_token_nothing_is_allowed(own_api: Api) -> None:

@@ -76,7 +76,7 @@ def test_each_variable_sets_its_field(monkeypatch: pytest.MonkeyPatch) -> None:
         "trusted_proxies": "192.0.2.1", "refused_networks": "192.0.2.0/24",
         "log_level": "ERROR", "submit_wait": "15", "embedding": "minilm",
         "meili_url": "http://search.example:7700", "meili_index": "others",
-        "mcp_tools": "all", "ard_peers": "https://finder.example/ard",
+        "mcp_tools": "all", "call_checks": "all", "ard_peers": "https://finder.example/ard",
         "serve_metrics": "127.0.0.1:9101", "traces": "otlp",
         "signature_agent": "https://bot.example", "signature_draft": "protocol-01",
     }  # fmt: skip

@@ -57,7 +57,7 @@ class Web:
             response = self._answer(url)
             if isinstance(response, Broken):
                 return FetchResult(probe.url, url, NOW, hops=hops, failure=response.failure, reason=response.reason)
-            if response.status not in STATUSES:
+            if response.status not in STATUSES or probe.method is not None:
                 break
             step = plan.redirect(probe, url, response.headers.get("location"), hops)
             if isinstance(step, Stop):

@@ -4,19 +4,23 @@ Also applies opt-outs to stored rows: services are hidden, hosts unscheduled, an
 """
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from datetime import datetime, timedelta
 from itertools import groupby
 from typing import Final
 
 from registry.actions.frontier.submit import SUB_HOST, probes_from_json
 from registry.core.model.documents import Outcome
+from registry.core.model.services import capability_from_json
 from registry.core.scheduling.policy import DueReason
 from registry.core.visiting import limits, tool_lists
+from registry.core.visiting.call_checks import CallAddress, CallChecks, choose_addresses
 from registry.core.visiting.probes import Step
 from registry.core.visiting.shares import Standing
 from registry.core.visiting.visits import DomainJob, HostJob, KnownDocument, RobotsRecord
 from registry.store.domains import MAX_ATTEMPTS, SUSPECT_FOR
 from registry.store.records import ChangeRecord, DocumentRecord, HostRecord
+from registry.store.repository import Key
 from registry.store.unit_of_work import UnitOfWork
 
 WHOLE_PLAN_EVERY: Final = timedelta(days=14)
@@ -45,7 +49,10 @@ async def recover(uow: UnitOfWork, *, now: datetime) -> int:
     return len(orphans)
 
 
-async def make_jobs(uow: UnitOfWork, domains: Sequence[str], now: datetime) -> tuple[DomainJob, ...]:
+async def make_jobs(
+    uow: UnitOfWork, domains: Sequence[str], now: datetime, call_checks: CallChecks
+) -> tuple[DomainJob, ...]:
+    """Return the jobs of leased domains. `call_checks`: of which hosts addresses for calls are checked."""
     limits = await uow.holds.limits(domains)
     hosts = []
     for host in await uow.hosts.due(domains, now=now):
@@ -58,17 +65,46 @@ async def make_jobs(uow: UnitOfWork, domains: Sequence[str], now: datetime) -> t
     documents: dict[str, list[DocumentRecord]] = {}
     for document in await uow.documents.of(domains):
         documents.setdefault(document.host, []).append(document)
+    calls = await _due_calls(uow, {(host.domain, host.host) for host in hosts}, now, call_checks)
     return tuple(
         DomainJob(
             domain,
             tuple(
-                host_job(record, documents.get(record.host, ()), now, closed=limits[domain].closed)
+                host_job(
+                    record,
+                    documents.get(record.host, ()),
+                    now,
+                    closed=limits[domain].closed,
+                    calls=calls.get(record.host, ()),
+                )
                 for record in _in_order(domain_hosts)
             ),
             spent.get(domain, {}),
         )
         for domain, domain_hosts in groupby(hosts, key=lambda record: record.domain)
     )
+
+
+async def _due_calls(
+    uow: UnitOfWork, hosts: set[Key], now: datetime, call_checks: CallChecks
+) -> dict[str, tuple[CallAddress, ...]]:
+    """Return by host the addresses for calls that are to be checked. Costs one query where nothing is owned."""
+    if call_checks == "off" or not hosts:
+        return {}
+    checked_hosts = hosts if call_checks == "all" else await uow.claims.owned(hosts)  # guard: call-check-owned
+    if not checked_hosts:
+        return {}
+    # guard: call-check-switched-off
+    checked_hosts -= await uow.owner_settings.without_call_checks({domain for domain, _ in checked_hosts})
+    last = await uow.call_checks.last_of(checked_hosts)
+    due = {}
+    for key, stored in (await uow.services.capabilities(checked_hosts)).items():
+        capabilities = []
+        for data in stored.values():
+            with suppress(ValueError):
+                capabilities.append(capability_from_json(data))
+        due[key[1]] = choose_addresses(key[1], capabilities, last.get(key, {}), now)
+    return due
 
 
 def _in_order(hosts: Iterable[HostRecord]) -> list[HostRecord]:
@@ -84,13 +120,14 @@ def _in_order(hosts: Iterable[HostRecord]) -> list[HostRecord]:
 
 
 def host_job(
-    host: HostRecord, documents: Iterable[DocumentRecord], now: datetime, *, closed: Iterable[str] = ()
-) -> HostJob:
+    host: HostRecord, documents: Iterable[DocumentRecord], now: datetime, *, closed: Iterable[str] = (),
+    calls: tuple[CallAddress, ...] = (),
+) -> HostJob:  # fmt: skip
     """Return the job: only known documents, or the whole plan every WHOLE_PLAN_EVERY and if no document is known.
 
     A host that was submitted or named in `waypost crawl HOST` gets all paths of all formats; a submitted one until each
     path was requested once. `documents`: all current ones of the host. `closed`: hosts of the domain that are never
-    visited.
+    visited. `calls`: addresses for calls that are to be checked.
     """
     known = [document for document in documents if document.outcome in _KNOWN and document.alias_of is None]
     has_any = any(document.outcome is Outcome.FOUND for document in known)
@@ -117,6 +154,7 @@ def host_job(
         lists_tools=named or host.submitted_at is not None or has_tool_list,
         further=tuple(step.path for step in further[: limits.PER_VISIT]) if rotates else (),
         standing=host.standing,
+        calls=calls,
     )
 
 

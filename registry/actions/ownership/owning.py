@@ -210,6 +210,17 @@ class OwnershipActions:
                 await owner.audit("host.note_set", chars=len(text))
         return text
 
+    async def set_call_checks(self, token: Token, host: str, *, enabled: bool) -> bool:
+        """Switch the checks of addresses for calls on or off for exactly this host; return whether that changed
+        anything. Raise what `_changing` raises."""
+        async with self._changing(token, host) as owner:
+            setting = await owner.settings()
+            if setting.checks_calls == enabled:
+                return False
+            await owner.uow.owner_settings.put(replace(setting, checks_calls=enabled))
+            await owner.audit("host.call_checks_set", enabled=enabled)
+        return True
+
     async def pin(self, token: Token, host: str, canonical: str | None, consent: Token | None = None) -> Pinned:
         """Make another host of the domain canonical for this one; None or the host itself ends that. It takes effect
         once an owner of the other host agrees: with the same ownership, or with its token as `consent`

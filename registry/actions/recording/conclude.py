@@ -25,6 +25,7 @@ from registry.core.names.opt_out import covered_host, is_covered
 from registry.core.scheduling.policy import DueReason, VisitHistory, after_spent_budget, earliest, lifetime, next_visit
 from registry.core.scoring.rubric import VERSION
 from registry.core.visiting import limits
+from registry.core.visiting.call_checks import CallCheck
 from registry.core.visiting.limits import SLOW_DELAY
 from registry.core.visiting.robots import PRODUCT, Robots
 from registry.core.visiting.robots_record import rules_of
@@ -102,6 +103,7 @@ class Writes:
     findings: dict[Key, Sequence[records.FindingRecord]] = field(default_factory=dict)
     scores: list[records.ScoreRecord] = field(default_factory=list)
     mcp_servers: dict[Key, ServerRecords] = field(default_factory=dict)
+    calls: dict[Key, Sequence[CallCheck]] = field(default_factory=dict)
     changes: list[ChangeRecord] = field(default_factory=list)
     candidates: list[records.CandidateRecord] = field(default_factory=list)
     opt_outs: list[OptOutRecord] = field(default_factory=list)
@@ -159,6 +161,8 @@ def conclude(
                 visit.requests, visit.address, vector, visit.sent, visit.standing,
             )
         )  # fmt: skip
+        if visit.calls:
+            writes.calls[domain, host] = visit.calls
         writes.opt_outs += [compared.opt_out] if compared.opt_out else []
         writes.candidates += [
             records.CandidateRecord(registrable_domain(one.host), one.host, host, one.rel, one.document, now)

@@ -24,6 +24,7 @@ from registry.core.merging.speaking import NOTHING_KNOWN, OWNER_MARK, SITE_MARK,
 from registry.core.model.documents import Outcome
 from registry.core.names.domains import registrable_domain
 from registry.core.scheduling.bisection import Bisection
+from registry.core.visiting.call_checks import CallChecks
 from registry.core.visiting.visits import FinishedDomain, Lease
 from registry.store.domains import UNSTORABLE_FOR
 from registry.store.engine import StoreUnavailable, Unstorable
@@ -78,6 +79,7 @@ async def write(uow: UnitOfWork, writes: Writes, now: datetime) -> None:
     await uow.documents.add_history(writes.history)
     await uow.documents.stamp(writes.stamped)
     await uow.ledger.add_visits(writes.visits)
+    await uow.call_checks.add(writes.calls)
     await uow.submissions.settle(writes.resolved)  # guard: unresolved-charged
     await write_mcp_servers(uow, writes.mcp_servers, now)
     if writes.delisted:
@@ -136,11 +138,12 @@ async def _known_of(uow: UnitOfWork, names: Collection[str]) -> Known:
 @dataclass(eq=False)
 class CrawlActions:
     """What a crawler does with the store: it leases domains and records their visits. `_lease_for`: how long a lease
-    lasts."""
+    lasts. `_call_checks`: of which hosts addresses for calls are checked."""
 
     _store: Store
     _clock: Clock
     _lease_for: timedelta
+    _call_checks: CallChecks = "owned"
 
     next_due = call_of(lambda uow: uow.domains.next_due)
 
@@ -159,7 +162,7 @@ class CrawlActions:
             if await uow.mirroring.get() is not None:  # guard: mirror-visits-nothing
                 return None
             leased = await uow.domains.take(limit=limit, now=now, until=until, token=token, holder=holder, only=domains)
-            jobs = await make_jobs(uow, leased, now) if leased else ()
+            jobs = await make_jobs(uow, leased, now, self._call_checks) if leased else ()
             if idle := set(leased) - {job.domain for job in jobs}:
                 await uow.domains.end_lease(idle, forgiven=1)
         return Lease(token, until, jobs) if jobs else None

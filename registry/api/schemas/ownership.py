@@ -129,6 +129,7 @@ class OwnedData(Shape):
     canonical_host: Annotated[str | None, about("In effect.", None)]
     pinned_host: Annotated[str | None, about("Wanted; without effect until its owner agrees.", None)]
     webhook: WebhookState | None
+    checks_calls: Annotated[bool, about("Addresses for calls may be checked.", True)]
     decisions: list[OwnerDecision]
     reports: Annotated[list[ReportAboutHost], about("About the host, the latest first.")]
     service_url: Annotated[str, sample(f"https://registry.example/api/services/{base.EXAMPLE_HOST}")]

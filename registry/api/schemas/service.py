@@ -230,6 +230,20 @@ class AsOf(Shape):
     missing: Annotated[list[str], about("Documents of that time without kept bytes.", [])]
 
 
+class EndpointCheck(Shape):
+    """Whether an address for calls answers, as a visit saw it. No call was made. Part of no score, trust or order."""
+
+    address: Annotated[str, sample("https://api.pigeonpost.example/v2/parcels")]
+    method: Annotated[Literal["OPTIONS", "HEAD"], about("Of the request.", "OPTIONS")]
+    answers: Annotated[
+        bool | None,
+        about("true: any status except 404, 410 and 5xx; null: unknown, because of `reason`.", True),
+    ]
+    status: Annotated[int | None, about("null: no answer.", 405)]
+    reason: Annotated[str | None, about("Why `answers` is not true.", None)]
+    checked_at: base.Timestamp
+
+
 class ServiceData(Shape):
     domain: base.HostName
     confusable: base.Confusable
@@ -269,6 +283,9 @@ class ServiceData(Shape):
     synthetic: Annotated[bool, about("The documents were generated, not written by the site.", False)]
     provenance: Annotated[dict[str, Any], about("Which document each part was taken from.", {})]
     freshness: base.Freshness
+    endpoint_checks: Annotated[
+        list[EndpointCheck], about("Of addresses for calls, on hosts whose owner has proven the ownership.", [])
+    ]
     documents: list[DocumentSeen]
     as_of: NotRequired[Annotated[AsOf, about("With the parameter `as_of` only.")]]
     ownership: OwnershipFacts
@@ -341,6 +358,7 @@ class CapabilityDetail(Shape, total=False):
             }
         ),
     ]
+    endpoint_check: Required[Annotated[EndpointCheck | None, about("null: its address was not checked.", None)]]
     response_example: Annotated[dict[str, Any], sample({"status": 201, "body": {"id": "p_1"}})]
     derived: Annotated[list[str], about("Examples that the site does not give and that were derived.", [])]
     side_effects: Annotated[bool | None, about("Only what the documents say; null: unknown.", True)]

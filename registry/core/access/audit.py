@@ -34,6 +34,7 @@ PUBLIC_REASONS: Final = frozenset({"host.blocked", "host.unblocked", "host.quara
 _OF_ONE_HOST: Final = frozenset(
     {
         "host.note_set", "host.canonical_set", "host.webhook_set", "host.webhook_removed", "host.recheck_asked",
+        "host.call_checks_set",
         "ownership.token_issued", "ownership.token_replaced",
     }
 )  # fmt: skip

@@ -43,7 +43,7 @@ PAGE_REL: Final = "page"
 
 _MAX_ALTERNATIVES = 10
 _HEAD_BYTES = 4096
-_NOT_MANIFESTS = frozenset({Purpose.ROBOTS, Purpose.HOME, Purpose.CONTROL, Purpose.RPC})
+_NOT_MANIFESTS = frozenset({Purpose.ROBOTS, Purpose.HOME, Purpose.CONTROL, Purpose.RPC, Purpose.CALL})
 _IDENTITIES = frozenset({"domain", "host", "hostname", "origin"})
 _HOLDERS = ("agent", "service", "identity")
 """Members, besides DIDs, that name the owner of a document in any format, at the top or in one of the objects."""

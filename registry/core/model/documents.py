@@ -74,6 +74,7 @@ class Purpose(StrEnum):
     POINTER = "pointer"
     DETAIL = "detail"
     RPC = "rpc"  # one message to an MCP endpoint
+    CALL = "call"  # an address that documents name for calls: OPTIONS or HEAD
     TOOLS = "tools"  # all replies of the endpoint: a document that was requested by POST
 
 
@@ -99,6 +100,7 @@ class Probe(NamedTuple):
     last_modified: str | None = None
     post: Post | None = None  # None: a GET
     span: tuple[int, int, str] | None = None  # first and last byte wanted of a file, and its ETag
+    method: str | None = None  # OPTIONS or HEAD; its redirects are answers, and are not followed
 
 
 class FetchResult(NamedTuple):

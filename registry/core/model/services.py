@@ -322,6 +322,7 @@ class Service:
 
 
 _SERVICE: TypeAdapter[Service] = TypeAdapter(Service)
+_CAPABILITY: TypeAdapter[Capability] = TypeAdapter(Capability)
 SERVER_ID: Final = "mcp:"
 """Prefix of the id of a capability with `whole_server`. Other ids may begin with it too: sites choose them."""
 _SERVER_FORMATS: Final = frozenset({"mcp-json", "mcp-server-card", "mcp-server-json"})
@@ -342,6 +343,11 @@ def from_json(value: Mapping[str, Any]) -> Service:
         for capability in service.capabilities
     )
     return replace(service, capabilities=capabilities)
+
+
+def capability_from_json(value: Mapping[str, Any]) -> Capability:
+    """Return one capability that `to_json` wrote. Raise pydantic.ValidationError on anything else."""
+    return _CAPABILITY.validate_python(value)
 
 
 def _is_older_server(capability: Capability) -> bool:

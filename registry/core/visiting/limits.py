@@ -14,7 +14,7 @@ from typing import Final
 from registry.core.assessing.assess import Assessment
 from registry.core.assessing.firewalls import Refusal
 from registry.core.model.documents import Outcome, Purpose
-from registry.core.visiting import probes
+from registry.core.visiting import call_checks, probes
 from registry.core.visiting.probes import Step
 from registry.core.visiting.visits import HostJob, Visit
 
@@ -38,15 +38,19 @@ _TROUBLE: Final = frozenset(
 """Outcomes of one answer that can end a visit; any other resets the counters."""
 
 
+_BUDGETS: Final[Mapping[Purpose, int]] = {Purpose.DETAIL: 1, Purpose.CALL: 2}
+
+
 class RequestBudget:
-    """Requests left in one visit. Capability details have a budget of their own; all other requests share one."""
+    """Requests left in one visit. Capability details and checks of addresses for calls have budgets of their own; all
+    other requests share one."""
 
     __slots__ = ("_remaining", "_total", "spent")
 
     def __init__(self, budget: int, detail_budget: int, total: int | None = None) -> None:
-        """Set the limits. `total`: of both kinds together; None: the sum of the two."""
-        self._remaining = [budget, detail_budget]
-        self._total = budget + detail_budget if total is None else total
+        """Set the limits. `total`: of all kinds together; None: their sum."""
+        self._remaining = [budget, detail_budget, call_checks.MAX_REQUESTS]
+        self._total = sum(self._remaining) if total is None else total
         self.spent = 0
 
     def limit_for_delay(self, crawl_delay: float | None) -> None:
@@ -57,12 +61,12 @@ class RequestBudget:
 
     def allows(self, purpose: Purpose, requests: int = 1) -> bool:
         """Return whether so many more requests may be made."""
-        left = min(self._remaining[purpose is Purpose.DETAIL], self._total - self.spent)
+        left = min(self._remaining[_BUDGETS.get(purpose, 0)], self._total - self.spent)
         return left >= requests  # guard: visit-request-budget
 
     def spend(self, purpose: Purpose, requests: int) -> None:
         self.spent += requests
-        self._remaining[purpose is Purpose.DETAIL] -= requests
+        self._remaining[_BUDGETS.get(purpose, 0)] -= requests
 
 
 class StopPolicy:

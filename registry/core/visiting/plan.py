@@ -9,10 +9,12 @@ from collections.abc import Callable, Collection, Generator, Sequence
 from datetime import datetime
 from typing import Final, TypeAlias
 
+from registry.core.assessing.assess import assess
+from registry.core.assessing.controls import Controls
 from registry.core.format_support.probing import ABSENT
-from registry.core.model.documents import FetchResult, Outcome, Probe, Purpose
+from registry.core.model.documents import NO_HEADERS, FetchResult, Outcome, Probe, Purpose
 from registry.core.names.domains import host_of
-from registry.core.visiting import limits, probes, results, summary, tool_lists
+from registry.core.visiting import call_checks, limits, probes, results, summary, tool_lists
 from registry.core.visiting.limits import NO_BUDGET, OTHER_HOST, RequestBudget, StopPolicy
 from registry.core.visiting.pointers import DETAIL_REL, CandidateHosts, Follow, PointerQueue, Stop, redirect
 from registry.core.visiting.probes import Step
@@ -34,8 +36,9 @@ class HostPlan:
 
     `now`: start of the visit (aware, UTC), which decides whether a stored robots.txt is too old. `nonce`: 32
     hexadecimal digits, random for each visit; the names of the controls are made from it. `exempt`: names of the
-    connect-to table. Never yields a URL twice, nor more requests than `budget` (redirects included) plus
-    `detail_budget`, nor more than `total_budget` of both kinds, nor anything that robots.txt forbids.
+    connect-to table. Never yields a URL twice (except OPTIONS and HEAD), nor more requests than `budget` (redirects
+    included) plus `detail_budget` plus those of call checks, nor more than `total_budget` of all kinds, nor anything
+    that robots.txt forbids.
     """
 
     def __init__(
@@ -63,6 +66,7 @@ class HostPlan:
         self._deferred: dict[str, tuple[str, tuple[str, ...]]] = {}  # by probe URL: redirect target, hops before it
         self._earlier_hops: dict[str, tuple[str, ...]] = {}  # by redirect target
         self._alias_of: str | None = None
+        self._calls: tuple[call_checks.CallCheck, ...] = ()
         self._walk = self._visit()
         self._current_probe: Probe | None = next(self._walk, None)
 
@@ -87,7 +91,7 @@ class HostPlan:
     def is_last(self) -> bool:
         """Return whether the visit ends with the answer to `next`, unless that answer leads to further requests. Most
         visits have exactly one such request; the transport need not keep its connection open."""
-        is_alone = self._is_final_step and not self._job.known and not self._job.pending
+        is_alone = self._is_final_step and not (self._job.known or self._job.pending or self._job.calls)
         return is_alone and self._pointers.is_empty and not self._results.leads_on
 
     def take(self, probe: Probe, fetched: FetchResult) -> None:
@@ -150,6 +154,7 @@ class HostPlan:
             candidates=tuple(self._candidates.by_host.values()),
             alias_of=self._alias_of,
             retry_after=self._results.retry_after,
+            calls=self._calls,
         )
 
     # --- the walk
@@ -186,6 +191,7 @@ class HostPlan:
             yield from self._list_tools()
         while self._pointers.details and not self._stop.ended:
             yield from self._request(self._pointers.details.pop(0))
+        self._calls = yield from call_checks.check_calls(self._job.calls, self._ask_call)
 
     def _whole_plan(self, is_resumed: bool) -> _Walk:
         """Begin a whole plan, or continue one that was cut short: its front page and control are needed again to judge
@@ -268,6 +274,31 @@ class HostPlan:
         fetched = yield probe
         self._record(probe, fetched, 1 + len(fetched.hops))
         return fetched
+
+    def _ask_call(self, probe: Probe) -> Generator[Probe, FetchResult, FetchResult | None]:
+        """Return the answer to a check of an address for calls; None where it was not sent (stage S7). It decides
+        nothing about the host: neither the end of the visit nor the time of the next one."""
+        if self._stop.ended:
+            return None
+        robots = yield from self._rules_for(probe.url)
+        if robots is None or not self._budget.allows(probe.purpose):
+            return None
+        if robots.allowed(probe.url):  # guard: robots-of-calls
+            fetched = yield probe
+            self._budget.spend(probe.purpose, 1)
+        else:
+            fetched = self._not_allowed(probe.url, robots)
+        kept = fetched.reduced(NO_HEADERS, keep_body=False)
+        self._results.answers.append(ProbeResult(probe, kept, assess(probe, fetched, Controls())))
+        return fetched
+
+    def _not_allowed(self, url: str, robots: Robots) -> FetchResult:
+        """Return why robots.txt prevents the check: a host that served no robots.txt because it is silent is silent."""
+        robots_url = probes.robots_probe(self._host(url)).url
+        for answer in reversed(self._results.answers):
+            if answer.probe.url == robots_url and answer.fetched.failure in (Outcome.UNREACHABLE, Outcome.TLS_ERROR):
+                return FetchResult(url, url, self._now, failure=answer.fetched.failure, reason=answer.fetched.reason)
+        return FetchResult(url, url, self._now, failure=Outcome.DISALLOWED, reason=robots.reason or "robots")
 
     def _follow_pointers(self) -> _Walk:
         self._pointers.collect(self._results)

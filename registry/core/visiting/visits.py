@@ -11,6 +11,7 @@ from uuid import UUID
 
 from registry.core.assessing.assess import Assessment
 from registry.core.model.documents import FetchResult, Outcome, Probe, Via
+from registry.core.visiting.call_checks import CallAddress, CallCheck
 from registry.core.visiting.shares import Spent, Standing
 
 _NO_ADDRESS: Final = frozenset({"nxdomain", "no_address", "dns_bad_name"})
@@ -55,6 +56,7 @@ class HostJob:
     lists_tools: bool = False  # the tools of its MCP servers may be listed: it was named, submitted, or listed before
     further: tuple[str, ...] = ()  # paths that a first bulk visit leaves out and this one requests (limits.py)
     standing: Standing = Standing.KEPT  # which part of the domain's daily budget it may spend
+    calls: tuple[CallAddress, ...] = ()  # addresses for calls whose check is due
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +113,7 @@ class Visit:
     candidates: tuple[HostCandidate, ...] = ()
     alias_of: str | None = None  # the host that answered for this one inside its domain (apex <-> www)
     retry_after: int | None = None  # seconds, as asked for by the host, capped
+    calls: tuple[CallCheck, ...] = ()
 
     @property
     def has_no_address(self) -> bool:

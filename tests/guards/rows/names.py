@@ -145,4 +145,47 @@ GUARDS: Final = (
         NEVER,
         (f"{_TOOLS}test_a_post_is_not_redirected_away",),
     ),
+    # checks of addresses for calls
+    Guard(
+        "call-check-same-site",
+        "addresses for calls on other sites are not checked",
+        Edit(r" or not same_site\(.*?\)"),
+        (f"{_PLAN}test_call_checks.py::test_only_addresses_of_the_site_without_parameters_are_checked",),
+    ),
+    Guard(
+        "call-check-daily",
+        "an address for calls is checked once a day",
+        Edit(r" if _is_due\(.*\)\]", "]"),
+        (f"{_PLAN}test_call_checks.py::test_an_address_is_checked_once_a_day",),
+    ),
+    Guard(
+        "call-check-count",
+        "few addresses for calls are checked in a visit",
+        Edit(r"\[:MAX_ADDRESSES\]"),
+        (f"{_PLAN}test_call_checks.py::test_of_many_addresses_a_few_take_turns",),
+    ),
+    Guard(
+        "robots-of-calls",
+        "robots.txt counts for addresses for calls",
+        Edit(r"robots\.allowed\(probe\.url\)", "True"),
+        (f"{_PLAN}test_call_checks.py::test_robots_txt_is_obeyed_on_every_host",),
+    ),
+    Guard(
+        "call-check-redirect",
+        "redirects of addresses for calls are not followed",
+        Edit(r" or probe\.method is not None"),
+        ("tests/crawler/test_call_checks.py::test_one_request_is_enough_whatever_the_answer",),
+    ),
+    Guard(
+        "call-check-owned",
+        "addresses for calls are checked for owners",
+        Edit(r"await uow\.claims\.owned\(hosts\)", "hosts"),
+        ("tests/actions/test_call_checks.py::test_a_proven_host_is_checked_and_others_are_not",),
+    ),
+    Guard(
+        "call-check-switched-off",
+        "owners switch the checks of addresses for calls off",
+        SKIP,
+        ("tests/actions/test_call_checks.py::test_the_owner_switches_checks_off_and_on",),
+    ),
 )
