@@ -119,6 +119,7 @@ def _settings(folder: Path, database: str) -> Settings:
         connect_timeout=60,  # sites, name server and crawler share one process, and none of them keeps silent
         request_timeout=120,
         host_deadline=3_600,
+        call_checks="all",
     )
 
 
@@ -169,6 +170,10 @@ async def _attack(
             await crawl(waypost, settings, until_idle=True)
             if not (await waypost.frontier.fold_candidates()).hosts:
                 break
+        for root in attack_web.roots:  # the first visit learns the addresses for calls, the next one checks them
+            if root.startswith("w-calls-"):
+                await waypost.frontier.recheck(root, client=None, by_owner=True)
+        await crawl(waypost, settings, until_idle=True)
         ledger = await _ledger(waypost)
         inconsistencies = await faults(waypost, [*seeded_names, *submitted, *_controls()[:3]])
         advertised = await _advertised(waypost)

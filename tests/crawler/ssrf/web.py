@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from ipaddress import ip_address
 from typing import Final
 
+from registry.core.visiting.call_checks import MAX_ADDRESSES
 from registry.core.visiting.probes import STEPS
 from tests.crawler.namespace import Records
 from tests.crawler.ssrf.spellings import REFUSED
@@ -23,6 +24,7 @@ from tests.support.sites import Answer, Reply, Site, moved
 CLASSES: Final = tuple(REFUSED)
 TARGET_PATH: Final = "/.well-known/agent-card.json"  # a path for which the crawler searches texts
 CONTROL_LABEL: Final = "p0"
+CALLS_ROOM: Final = MAX_ADDRESSES - 1  # beside the control
 
 _LABEL: Final = re.compile(r"([cnmr])(\d+)(-[a-z0-9-]+)?")
 
@@ -167,6 +169,17 @@ def _fields(host: str, urls: Sequence[str]) -> Mapping[str, Answer]:
     }
 
 
+def _calls(host: str, urls: Sequence[str]) -> Mapping[str, Answer]:
+    """Serve URLs as addresses for calls, which a later visit checks."""
+    actions = [
+        {"id": f"fold_{number}", "description": "Folds a crane.", "endpoint": url, "method": "GET"}
+        for number, url in enumerate(urls)
+    ]
+    return _json(
+        "/agent.json", {"awp_version": "0.2", "domain": host, "intent": "Folds paper cranes", "actions": actions}
+    )
+
+
 def _sendable(url: str) -> str:
     """Return the URL as a field value: without line ends, its UTF-8 bytes sent as Latin-1, which browsers accept."""
     return re.sub(r"[\r\n]", "", url).encode("utf-8").decode("latin-1")
@@ -194,6 +207,7 @@ WAYS: Final = (
     Way("html-link", _html, 200),
     Way("agentmap", _agentmap, 9),
     Way("fields", _fields, 40),
+    Way("calls", _calls, CALLS_ROOM, elsewhere=False, control_path="/call"),
 )
 
 _AT_ONCE: Final = 8
@@ -243,8 +257,8 @@ def _url_batches(way: Way, urls: Sequence[str], classes: Sequence[int]) -> Itera
     path = way.control_path
     target_urls = [url[:-2] + path if url.endswith("/x") else url for url in urls]
     yield from _batched(
-        target_urls[::8] if way.room == 1 else target_urls, way.room
-    )  # each needs a site of its own, so single requests try the rest
+        target_urls[::8] if way.room <= CALLS_ROOM else target_urls, way.room
+    )  # a few need a site of their own, so single requests try the rest
     own_urls = [f"https://{kind}{number}.HOST{path}" for number in classes for kind in "cn"]
     yield from _batched(own_urls, min(way.room, _AT_ONCE))
     if way.elsewhere:
