@@ -195,7 +195,7 @@ class Settings(BaseSettings):
     keep_candidates_days: int = Field(default=90, ge=1, le=36_500)
     """Days until a host that a document named, and that was examined, may become a candidate again."""
     keep_reports_days: int = Field(default=365, ge=1, le=36_500)
-    """Days that a report stays after its decision. Open ones always stay."""
+    """Days that a report stays after its decision, and that feedback stays. Open reports always stay."""
     keep_job_runs_days: int = Field(default=90, ge=1, le=36_500)
     """Days that runs of scheduled jobs stay. The last 20 of each stay."""
 

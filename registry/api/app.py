@@ -20,6 +20,7 @@ from registry.api import (
     documents,
     evidence,
     feed,
+    feedback,
     health,
     key_directory,
     manifests,
@@ -60,13 +61,14 @@ TAGS = [
 
 _MODULES: Final = (
     discover, discover_many, feed, atom, crawl, evidence, services, manifests, submit, submissions, rechecks, opt_outs,
-    reports,
-    validate, health, statistics, about, key_directory, reference, copies, admin, ownership,
+    reports, feedback, validate, health, statistics, about, key_directory, reference, copies, admin, ownership,
 )  # fmt: skip
 """In the order in which the OpenAPI document lists their operations."""
 
 _OPEN: Final = ("/api/", "/.well-known/", "/dumps/", atom.PATH)
-_SUBMISSIONS: Final = frozenset({"/api/services", "/api/opt-outs", "/api/claims", submissions.PATH, reports.PATH})
+_SUBMISSIONS: Final = frozenset(
+    {"/api/services", "/api/opt-outs", "/api/claims", submissions.PATH, reports.PATH, feedback.PATH}
+)
 _SEARCHES: Final = frozenset({copies.PATH, discover_many.PATH})
 _TOKENS: Final = ("/api/owner/", "/api/claims/", "/api/admin/")
 

@@ -14,6 +14,7 @@ from registry.actions.ownership.claiming import BadClaim, ClaimView, NotTheClaim
 from registry.actions.ownership.owning import BadSetting, NotAnOwner, OtherHost, OwnershipActions, OwnershipOverview
 from registry.actions.webhooks import BadReceiver, ClosedReceiver, ForeignReceiver, WebhookRecord
 from registry.api.documents import describe_body, describe_read, describe_write
+from registry.api.feedback import feedback_about, untrusted_feedback
 from registry.api.params import DomainPath, Wait, host_in
 from registry.api.rows import project
 from registry.api.schemas import ownership as schemas
@@ -421,8 +422,9 @@ def _owned(found: OwnershipOverview, base: str) -> schemas.OwnedData:
             project(schemas.ReportAboutHost, report, answer=report.answer or None, clients=report.filings)
             for report in found.reports
         ],
+        feedback=feedback_about(found.feedback),
         service_url=service_url(base, found.host),
-        untrusted_text=["note", "decisions.reason"],
+        untrusted_text=["note", "decisions.reason", *untrusted_feedback("feedback.")],
     )
 
 

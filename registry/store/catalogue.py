@@ -229,6 +229,15 @@ class Catalogue(Repository):
                 return StoredService(row=row, capabilities=found, calls=calls)
         return None
 
+    async def capability_name(self, domain: str, host: str, name: str) -> str | None:
+        """Return the name of a capability of the service, found as in `capability`; None if there is none."""
+        row = CapabilityRow
+        for condition in (row.name == key_name(name), row.data["id"].as_string() == clean(name)):
+            statement = select(row.name).where(*_of_host(row, domain, host), condition).order_by(row.position).limit(1)
+            if (found := (await self._execute(statement)).scalar()) is not None:
+                return str(found)
+        return None
+
     async def findings(self, domain: str, host: str) -> tuple[FindingRecord, ...]:
         statement = select(*_FINDING).where(*_of_host(FindingRow, domain, host)).order_by(FindingRow.ordinal)
         return tuple(await self._list(FindingRecord, statement))

@@ -11,7 +11,7 @@ from registry.store.repository import Repository, is_or_below
 _OF_A_HOST: Final[tuple[type[tables.Base], ...]] = (
     tables.ServiceRow, tables.CapabilityRow, tables.FindingRow, tables.ScoreRow, tables.DocumentRow,
     tables.DocumentHistoryRow, tables.CallCheckRow, tables.HostRow, tables.SubmissionRow, tables.SubmittedHostRow,
-    tables.RecheckRow, tables.ReportRow, tables.FilingRow, tables.ClaimRow, tables.OwnerSettingRow,
+    tables.RecheckRow, tables.ReportRow, tables.FilingRow, tables.FeedbackRow, tables.ClaimRow, tables.OwnerSettingRow,
 )  # fmt: skip
 
 # Bodies of the domain that neither a document nor the history of its remaining hosts refers to.

@@ -71,9 +71,15 @@ filings AS (
 DELETE FROM reports r USING old WHERE r.domain = old.domain AND r.host = old.host AND r.id = old.id
 """)
 
+_FEEDBACK = text("""
+DELETE FROM feedback f USING (
+    SELECT domain, host, id FROM feedback WHERE domain = ANY(:domains) AND at < :reports LIMIT :most) AS old
+WHERE f.domain = old.domain AND f.host = old.host AND f.id = old.id
+""")
+
 OF_DOMAINS: Final[Mapping[str, TextClause]] = {
     "visits": _VISITS, "document_history": _HISTORY, "scores": _SCORES, "candidates": _CANDIDATES, "reports": _REPORTS,
-    "call_checks": _CALL_CHECKS,
+    "call_checks": _CALL_CHECKS, "feedback": _FEEDBACK,
 }  # fmt: skip
 """Statements by table, for some domains at a time; no lock is needed."""
 

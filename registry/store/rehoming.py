@@ -33,6 +33,7 @@ MOVED: Final = {
     "rechecks": (("asked_at",), None),
     "reports": (("id",), "updated_at"),
     "report_filings": (("id",), None),
+    "feedback": (("id",), None),
     "mirrored": ((), None),
     "claims": (("id",), None),
     "owner_settings": ((), "changed_at"),

@@ -585,6 +585,22 @@ class FilingRow(HostTable):
     )
 
 
+class FeedbackRow(HostTable):
+    """A client's verdict on an answer (actions/feedback.py), its latest of a day about a capability."""
+
+    __tablename__ = "feedback"
+    id: Mapped[UUID] = mapped_column(primary_key=True)  # RFC 9562, version 7
+    capability: Mapped[str]  # its name; empty: the service as a whole
+    verdict: Mapped[str]  # right, wrong, call_failed
+    status: Mapped[Small | None]  # of the failed call
+    q: Mapped[str]  # the question
+    note: Mapped[str]
+    client: Mapped[str | None]  # digest of the client and the day: personal data, erased after a day
+    at: Mapped[Moment]
+
+    __table_args__ = (Index("ix_feedback_client", "client", postgresql_where=text("client IS NOT NULL")),)
+
+
 class ApiKeyRow(Base):
     """A key. Not sharded: an operator makes each row. Revoked keys stay, because the audit log names them."""
 

@@ -17,6 +17,7 @@ from registry.store.documents import Documents
 from registry.store.domains import Domains
 from registry.store.engine import libpq, translated
 from registry.store.feed import Feed
+from registry.store.feedback import FeedbackTable
 from registry.store.forgetting import Forgetting
 from registry.store.holds import BlockTable, Holds
 from registry.store.hosts import Candidates, Hosts
@@ -54,6 +55,7 @@ class UnitOfWork:
     opt_out_requests = _repository(OptOutRequests)
     submissions = _repository(Submissions)
     reports = _repository(ReportTable)
+    feedback = _repository(FeedbackTable)
     blocks = _repository(BlockTable)
     documents = _repository(Documents)
     call_checks = _repository(CallChecks)

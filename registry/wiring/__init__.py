@@ -16,6 +16,7 @@ from registry.actions import Clock
 from registry.actions.access import AccessActions
 from registry.actions.dumps import DumpActions
 from registry.actions.feed import FeedActions
+from registry.actions.feedback import FeedbackActions
 from registry.actions.frontier.frontier import FrontierActions
 from registry.actions.jobs import JobActions
 from registry.actions.maintenance.maintenance import MaintenanceActions
@@ -114,6 +115,7 @@ class Waypost:
         self.dumps = DumpActions(store, clock, settings)  # write dumps, find them, records of single hosts
         self.mirror = MirrorActions(store, clock, exempt)  # records of the origin, if this registry is a mirror
         self.reports = ReportActions(store, clock)  # reports of clients about hosts, and the answers
+        self.feedback = FeedbackActions(store, clock)  # verdicts of clients on answers
         self.compute = ComputePool(settings.compute_processes)  # work on large documents, in other processes
         self._store = store
         self._open_search = open_search

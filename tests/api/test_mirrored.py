@@ -37,6 +37,8 @@ async def become_mirror(api: Api) -> None:
         ("POST", f"/api/verify/{PIGEON}?wait=0", None),
         ("POST", f"/api/health/{PIGEON}?wait=0", None),
         ("POST", "/api/reports", {"domain": PIGEON, "reason": "It copies our service.", "code": "wrong"}),
+        ("POST", "/api/feedback", {"domain": PIGEON, "verdict": "wrong"}),
+        ("POST", f"/api/owner/{PIGEON}/call-checks", None),
         ("POST", f"/api/owner/{PIGEON}/recheck", None),
         ("POST", f"/api/owner/{PIGEON}/hide", None),
         ("POST", f"/api/owner/{PIGEON}/show", None),

@@ -299,13 +299,14 @@ class FrontierActions:
             )  # fmt: skip
 
     async def erase_clients(self) -> int:
-        """Delete the clients of submissions, claims and reports older than REMEMBERED, a bounded number of rows; return
-        how many."""
+        """Delete the clients of submissions, claims, reports and feedback older than REMEMBERED, a bounded number of
+        rows; return how many."""
         before = self._clock() - submitting.REMEMBERED
         async with self._store.begin() as uow:
             number = await uow.submissions.erase_clients(before=before)
             number += await uow.claims.erase_clients(before=before)  # guard: client-of-claim-erased
             number += await uow.reports.erase_clients(before=before)  # guard: client-of-report-erased
+            number += await uow.feedback.erase_clients(before=before)  # guard: client-of-feedback-erased
             return number
 
     async def recrawl(self) -> RecrawlCounts:

@@ -13,6 +13,7 @@ from typing import Final
 
 from registry.actions import Clock, feed, webhooks
 from registry.actions.access import new_token
+from registry.actions.feedback import FeedbackOverview, feedback_about
 from registry.actions.frontier.recheck import Recheck, recheck_in
 from registry.actions.maintenance import forget
 from registry.actions.maintenance.opt_out import end_opt_out
@@ -131,7 +132,7 @@ ENTRIES: Final = 50  # latest entries of the audit log that are shown
 @dataclass(frozen=True, slots=True)
 class OwnershipOverview:
     """`holds`: the holds that cover the host. `setting`: None if the owner has set nothing. `reports`: the latest about
-    the host, without their authors."""
+    the host, without their authors. `feedback`: of clients, without them."""
 
     host: str
     claim: ClaimRecord
@@ -140,6 +141,7 @@ class OwnershipOverview:
     webhook: WebhookRecord | None
     audit: Sequence[AuditRecord]
     reports: Sequence[ReportRecord]
+    feedback: FeedbackOverview
 
 
 @dataclass(eq=False)
@@ -162,7 +164,8 @@ class OwnershipActions:
             limits = (await uow.holds.limits([domain]))[domain]
             entries = await uow.audit.latest(limit=ENTRIES, host=host)
             reports = await uow.reports.of_host(domain, host, limit=ENTRIES)
-        return OwnershipOverview(host, claim, limits.kinds(host), setting, webhook, entries, reports)
+            feedback = await feedback_about(uow, domain, host)
+        return OwnershipOverview(host, claim, limits.kinds(host), setting, webhook, entries, reports, feedback)
 
     @asynccontextmanager
     async def _changing(self, token: Token, host: str, *, is_bounded: bool = True) -> AsyncIterator[Owner]:

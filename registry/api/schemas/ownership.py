@@ -5,6 +5,7 @@ from typing import Annotated, Literal, NotRequired, get_args
 from registry.actions.ownership.owning import NOTE_CHARS
 from registry.api.schemas import base
 from registry.api.schemas.base import Shape, about, answer_of, sample
+from registry.api.schemas.feedback import FeedbackAbout
 from registry.core.access.claims import EndReason, OwnershipState
 from registry.edge.bodies import ClosedBody
 
@@ -132,6 +133,7 @@ class OwnedData(Shape):
     checks_calls: Annotated[bool, about("Addresses for calls may be checked.", True)]
     decisions: list[OwnerDecision]
     reports: Annotated[list[ReportAboutHost], about("About the host, the latest first.")]
+    feedback: Annotated[FeedbackAbout, about("Verdicts of clients on answers; they change nothing.")]
     service_url: Annotated[str, sample(f"https://registry.example/api/services/{base.EXAMPLE_HOST}")]
     untrusted_text: base.UntrustedText
 

@@ -8,6 +8,7 @@ _TURNS = "tests/actions/test_turns.py::"
 _RECHECK = "tests/actions/test_recheck.py::"
 _LISTS = "tests/actions/test_submission_lists.py::"
 _REPORTS = "tests/actions/reports/test_reports.py::"
+_FEEDBACK = "tests/actions/reports/test_feedback.py::"
 
 GUARDS: Final = (
     Guard(
@@ -93,6 +94,24 @@ GUARDS: Final = (
         "only known hosts that did not opt out can be reported",
         NEVER,
         (f"{_REPORTS}test_unknown_hosts_and_those_that_opted_out_are_not_reported",),
+    ),
+    Guard(
+        "feedback-opt-out",
+        "nothing is stored about hosts that opted out",
+        NEVER,
+        (f"{_FEEDBACK}test_unknown_and_opted_out_hosts_are_refused",),
+    ),
+    Guard(
+        "feedback-of-client",
+        "a client gives feedback a few times a day",
+        NEVER,
+        (f"{_FEEDBACK}test_a_client_gives_feedback_within_a_budget",),
+    ),
+    Guard(
+        "client-of-feedback-erased",
+        "clients of feedback are erased",
+        SKIP,
+        (f"{_FEEDBACK}test_clients_are_not_stored_and_are_forgotten",),
     ),
     Guard(
         "reports-of-client",
