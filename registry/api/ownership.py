@@ -244,8 +244,8 @@ async def note(request: Request, domain: DomainPath) -> Response:
 @router.post(
     "/api/owner/{domain}/call-checks", **_CHANGE,
     summary="Have addresses for calls checked",
-    description="Visits check that the addresses which your documents name for calls answer (docs/crawler.md, "
-    "\"Calls\"). On by default, unless this registry checks none.",
+    description="Visits ask whether the addresses that its documents name for calls answer, without a call. On by "
+    "default, unless this registry checks none.",
 )  # fmt: skip
 async def call_checks(request: Request, domain: DomainPath) -> Response:
     owner = _Owner.of(request, domain)

@@ -27,16 +27,19 @@ Method = Literal["OPTIONS", "HEAD"]
 _READS: Final = frozenset({"GET", "HEAD"})
 _PLACEHOLDER: Final = re.compile(r"[{}]|%7[bd]", re.IGNORECASE)
 _NOT_FOUND: Final = 404
+_TOO_MANY: Final = 429
 _UNKNOWN_METHOD: Final = 501  # RFC 9110 section 15.6.2: the server does not know OPTIONS, for any address
 _MISSING: Final = frozenset({_NOT_FOUND, 410})
 _SILENT: Final = frozenset({Outcome.UNREACHABLE, Outcome.TLS_ERROR})
 
 
 class CallAddress(NamedTuple):
-    """`url`: canonical https, without query. `is_read`: documents call it with GET or HEAD."""
+    """`url`: canonical https, without query. `is_read`: documents call it with GET or HEAD and state no side effects.
+    `needs_values`: they do so with required parameters only, which a check does not send."""
 
     url: str
     is_read: bool
+    needs_values: bool = False
 
 
 class CallCheck(NamedTuple):
@@ -61,7 +64,8 @@ def call_address(host: str, capability: Capability) -> CallAddress | None:
     server = host_of(url or "")
     if url is None or server is None or not same_site(server, host):  # guard: call-check-same-site
         return None
-    return CallAddress(url, method_of(call) in _READS)
+    is_read = method_of(call) in _READS and not capability.side_effects
+    return CallAddress(url, is_read, is_read and bool((capability.params or {}).get("required")))
 
 
 def choose_addresses(
@@ -69,11 +73,13 @@ def choose_addresses(
 ) -> tuple[CallAddress, ...]:
     """Return the addresses of a host that are due, at most MAX_ADDRESSES: never checked ones first, then the longest
     ago. `checked`: time of the last check by URL."""
-    named: dict[str, bool] = {}
+    named: dict[str, CallAddress] = {}
     for capability in capabilities:
         if (address := call_address(host, capability)) is not None:
-            named[address.url] = named.get(address.url, False) or address.is_read
-    due = [CallAddress(*one) for one in named.items() if _is_due(checked.get(one[0]), now)]  # guard: call-check-daily
+            known = named.get(address.url)
+            # the most telling of its calls: a read without required parameters, else a read
+            named[address.url] = max(known or address, address, key=lambda one: (one.is_read, not one.needs_values))
+    due = [address for address in named.values() if _is_due(checked.get(address.url), now)]  # guard: call-check-daily
     due.sort(key=lambda address: (address.url in checked, checked.get(address.url, now)))
     return tuple(due[:MAX_ADDRESSES])  # guard: call-check-count
 
@@ -89,21 +95,23 @@ Exchange: TypeAlias = Callable[[Probe], Generator[Probe, FetchResult, FetchResul
 def check_calls(
     addresses: Sequence[CallAddress], exchange: Exchange
 ) -> Generator[Probe, FetchResult, tuple[CallCheck, ...]]:
-    """Check the addresses one after another. A host without an answer costs one request."""
+    """Check the addresses one after another. A host that does not answer, or asks for patience, is left alone."""
     checks: list[CallCheck] = []
-    silent: set[str | None] = set()
+    left_alone: set[str | None] = set()
     for address in addresses:
-        if host_of(address.url) in silent:
+        if host_of(address.url) in left_alone:
             continue
         fetched = yield from exchange(_probe(address.url, "OPTIONS"))
         if fetched is None:
             break
         check = _judge(address.url, "OPTIONS", fetched)
-        if fetched.failure in _SILENT:
-            silent.add(host_of(address.url))
+        if fetched.failure in _SILENT or fetched.status == _TOO_MANY:
+            left_alone.add(host_of(address.url))
         elif address.is_read and fetched.status is not None and not check.answers:
             fetched = yield from exchange(_probe(address.url, "HEAD"))
             check = check if fetched is None else _judge(address.url, "HEAD", fetched)
+            if address.needs_values and check.method == "HEAD" and check.status == _NOT_FOUND:
+                check = check._replace(answers=None, reason="needs_values")  # 404 may be about the missing value
         checks.append(check)
     return tuple(_weigh(checks))
 

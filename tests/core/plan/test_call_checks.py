@@ -1,5 +1,6 @@
 """Addresses for calls are asked whether they answer, never called."""
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -128,6 +129,10 @@ def test_what_is_called_with_get_is_asked_for_its_head() -> None:
     calls = (CallAddress(f"{HOME}/api", is_read=True),)
     done = visit(web, job=HostJob(HOST, whole_plan=False, known=(known("/agent.json", AWP),), calls=calls))
     assert methods == ["OPTIONS", "HEAD"] and results(done) == [("HEAD", True, 400, "")]
+    web.sites[HOST] = {"/agent.json": page(AWP, etag='"1"'), "/robots.txt": ALLOWS}
+    needing = (CallAddress(f"{HOME}/api", is_read=True, needs_values=True),)
+    done = visit(Web(web.sites), job=HostJob(HOST, whole_plan=False, known=(known("/agent.json", AWP),), calls=needing))
+    assert results(done) == [("HEAD", None, 404, "needs_values")]
     _, done = checked({}, f"{HOME}/api", is_read=True)
     assert results(done) == [("HEAD", False, 404, "status_404")], "HEAD has the status of GET"
 
@@ -154,6 +159,22 @@ def test_a_host_without_an_answer_costs_one_request(fault: Broken, answers: bool
     assert {check.answers for check in done.calls if check.url.startswith(API)} == {answers}
     assert done.calls[-1] == CallCheck(f"{HOME}/live", "OPTIONS", True, 405, "", NOW)
     assert done.outcome is Outcome.FOUND
+
+
+def test_what_calls_have_side_effects_or_need_values_is_known() -> None:
+    get = capability(f"{HOME}/api", "GET")
+    assert call_address(HOST, get) == CallAddress(f"{HOME}/api", is_read=True)
+    assert call_address(HOST, replace(get, side_effects=True)) == CallAddress(f"{HOME}/api", is_read=False)
+    needing = replace(get, params={"type": "object", "required": ["id"]})
+    assert call_address(HOST, needing) == CallAddress(f"{HOME}/api", is_read=True, needs_values=True)
+    for capabilities in ([needing, get], [get, needing], [capability(f"{HOME}/api"), needing, get]):
+        assert choose_addresses(HOST, capabilities, {}, NOW) == (CallAddress(f"{HOME}/api", is_read=True),)
+
+
+def test_a_host_that_asks_for_patience_is_left_alone() -> None:
+    web, done = checked({"/a": Page(429), "/b": Page(405)}, f"{HOME}/a", f"{HOME}/b")
+    assert results(done) == [("OPTIONS", True, 429, "")] and f"{HOME}/b" not in web.asked
+    assert done.retry_after is None, "it decides nothing about the host"
 
 
 def test_a_slow_address_is_not_waited_for_twice() -> None:
