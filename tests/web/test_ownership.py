@@ -59,7 +59,12 @@ async def test_the_life_of_an_entry_with_forms(own_api: Api) -> None:
     token = await owned(own_api)
     report = {"domain": PIGEON, "code": "wrong", "reason": "It is not what it says."}
     assert (await own_api.post("/api/reports", json=report)).status_code == 200
-    assert "wrong, open" in await decided(own_api, token, "")
+    verdict = {"domain": PIGEON, "capability": "create_parcel", "verdict": "call_failed", "status": 404, "note": "<b>"}
+    assert (await own_api.post("/api/feedback", json=verdict)).status_code == 201
+    page = await decided(own_api, token, "")
+    assert "wrong, open" in page and "call failed (404), 1 client" in page and "<bdi><b></bdi>" in page
+    assert "<dd>not checked</dd>" in await decided(own_api, token, "no-call-checks")
+    assert "<dd>checked</dd>" in await decided(own_api, token, "call-checks")
     for page in (f"/s/{PIGEON}", "/search?q=parcel", "/search"):
         assert (await own_api.get(page, headers=ASKING)).text.count(">owner proven<") == 1, page
     assert "no: hidden by you" in await decided(own_api, token, "hide")
