@@ -47,10 +47,11 @@ NOT_PLANTED = frozenset(
         "document.copy_of",
         "versions.difference",
         "left_out",
+        "endpoint_checks.address",
     }
 )
-"""Marks of texts that the planted sites do not have: none redirects, serves a document twice, changes one, or has a
-schema that no tool definition can have."""
+"""Marks of texts that the planted sites do not have: none redirects, serves a document twice, changes one, has a schema
+that no tool definition can have, or a proven owner."""
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
