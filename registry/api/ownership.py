@@ -254,7 +254,7 @@ async def call_checks(request: Request, domain: DomainPath) -> Response:
 
 
 @router.delete(
-    "/api/owner/{domain}/call-checks", **_CHANGE,
+    "/api/owner/{domain}/call-checks", **_DELETE,
     summary="Have no addresses for calls checked", description="Earlier results stay until they are too old.",
 )  # fmt: skip
 async def no_call_checks(request: Request, domain: DomainPath) -> Response:
