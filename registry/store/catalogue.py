@@ -230,7 +230,7 @@ class Catalogue(Repository):
         return None
 
     async def capability_name(self, domain: str, host: str, name: str) -> str | None:
-        """Return the name of a capability of the service, found as in `capability`; None if there is none."""
+        """Return the name of a capability of the service, found as in `capability`; or None."""
         row = CapabilityRow
         for condition in (row.name == key_name(name), row.data["id"].as_string() == clean(name)):
             statement = select(row.name).where(*_of_host(row, domain, host), condition).order_by(row.position).limit(1)

@@ -46,6 +46,7 @@ ALLOWED = {
     "registry/core/model/services.py": "`did` is also a way to authenticate",
     "registry/core/translating/compare.py": "reads an ADP manifest back together with its details",
     "registry/core/translating/translation.py": "AWP defines the marks of synthetic documents",
+    "registry/core/visiting/call_checks.py": "checks the address of the call that the ADP detail describes",
     "registry/core/visiting/robots.py": "two formats define fields of robots.txt",
     "registry/core/visiting/summary.py": "identifiers of RPC protocols, one of which is spelled like its format",
     "registry/core/visiting/tool_lists.py": "cards of MCP servers name the endpoints that are asked for their tools",

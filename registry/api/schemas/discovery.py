@@ -141,7 +141,7 @@ class BriefRow(Shape):
     why: Annotated[str, about("Why the row is here, in a sentence.", "Matches: send, parcel.")]
     trust: base.Trust
     confident: Annotated[bool, about("It is close enough to count as an answer.", True)]
-    capability: Annotated[BriefCapability | None, about("The one that fits best; null: only the service as a whole.")]
+    capability: Annotated[BriefCapability | None, about("The best match; null: only the service as a whole.")]
     also: Annotated[Sequence[str], about("Names of further capabilities that fit, at most two.", ["price_parcel"])]
     description: NotRequired[Annotated[str, about("Of the service; only where `capability` is null.")]]
     injection_flags: NotRequired[base.InjectionFlags]

@@ -94,9 +94,9 @@ def with_reach(listing: Listing, reach: Mapping[str, Mapping[str, Any]]) -> List
 
 
 def detail_answers(asked: Iterable[tuple[Via | None, str, T]]) -> Callable[[Capability], T | None]:
-    """Return a function that returns the answer to the request for a capability's detail; None where there is none, or
-    the detail was joined. `asked`: place that names the document, URL and answer of the host's documents. The place is
-    not known in mirrors; two capabilities may name one URL, of which one place is kept."""
+    """Return a function that returns the answer to the request for a capability's detail; None if the detail was not
+    requested or was joined. `asked`: place that names the document, URL and answer of the host's documents. Mirrors do
+    not know the place. Where two capabilities name one URL, only the place of one is kept."""
     by_place: dict[Via, T] = {}
     by_url: dict[str, T] = {}
     for via, url, answer in asked:

@@ -51,7 +51,7 @@ class Embedder(Protocol):
 class ParsedQuery:
     """`terms`: stem -> the user's word. `whole` (dims,): the text's vector, `needs` (k, dims): its sentences' vectors.
 
-    Without an embedder, or if it knows no token of the text, the vectors are None, and `model` is empty. `ways` are
+    Without an embedder, or if it knows no token of the text, it has no vectors, and `model` is empty. `ways` are
     pairs of stems, what becomes what (text.directions). `sentences`: the stems of each sentence, if there are several.
     `is_name`: the embedder has a vector, but knows none of the words as a whole, as with most names of services.
     `objects`: an answer must hold one of these stems, see `objects_of`; empty: no such condition. `names`: possible
