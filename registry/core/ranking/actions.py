@@ -8,6 +8,7 @@ from functools import lru_cache
 from itertools import pairwise
 
 from registry.core.reading.plain_text import split_name
+from registry.core.wording.particulars import find_particulars
 from registry.core.wording.text import REQUEST_WORDS, directions, words
 
 
@@ -26,11 +27,17 @@ _VERBS = {
     ),
     RequestedAction.CREATE: "create add make new generate build open start post submit register insert upload",
     RequestedAction.CHANGE: "update edit change modify set rename move patch replace put upsert",
-    RequestedAction.REMOVE: "delete remove cancel archive void destroy clear revoke erase drop",
+    RequestedAction.REMOVE: (
+        "delete remove cancel archive void destroy clear revoke erase drop stop kill terminate disable deactivate "
+        "suspend unsubscribe uninstall purge reset wipe discard"
+    ),
     RequestedAction.SEND: "send deliver dispatch transmit",
     RequestedAction.SCHEDULE: "schedule book reserve plan",
 }
 ACTION_OF = {verb: action for action, verbs in _VERBS.items() for verb in verbs.split()}
+
+TEXT_VERBS = frozenset(["translate", "transcribe", "summarize", "summarise", "proofread", "paraphrase", "pronounce"])
+"""Verbs whose object may be called anything that is written or said."""
 
 _BARE_WORDS = 4
 _DETERMINERS = frozenset(
@@ -44,7 +51,7 @@ def head_verb(text: str) -> str | None:
     written = words(text)
     for word, following in pairwise(written):
         if word not in REQUEST_WORDS:
-            return word if word in ACTION_OF or following in _DETERMINERS else None
+            return word if word in ACTION_OF or word in TEXT_VERBS or following in _DETERMINERS else None
     return None
 
 
@@ -63,7 +70,8 @@ def action_of_question(text: str) -> RequestedAction | None:
 def likely_action(text: str) -> RequestedAction | None:
     """Return the likely action for the bare name of a thing: things in the plural are read, one thing is made. None for
     a question with a verb or a direction ("HTML to PDF"), or of more words than a name has."""
-    written = words(text)
+    particulars = find_particulars(text).kinds
+    written = [word for word in words(text) if word not in particulars]
     if not 0 < len(written) <= _BARE_WORDS or head_verb(text) is not None or directions(text):
         return None
     last = written[-1]
@@ -72,6 +80,16 @@ def likely_action(text: str) -> RequestedAction | None:
 
 @lru_cache(maxsize=10_000)
 def action_of_capability(name: str) -> RequestedAction | None:
-    """Return the action of the first or last word of a name (`invoices_create`, `Create invoice`)."""
+    """Return the action of the first or last word of a name (`invoices_create`, `Create invoice`); a removal also by a
+    word in the middle (`order_cancel_v2`), unless the name says that something is read."""
     parts = words(split_name(name))
-    return next((ACTION_OF[part] for part in (parts[:1] + parts[-1:]) if part in ACTION_OF), None)
+    action = next((ACTION_OF[part] for part in (parts[:1] + parts[-1:]) if part in ACTION_OF), None)
+    if action is not RequestedAction.READ and removing_words(name):
+        return RequestedAction.REMOVE
+    return action
+
+
+@lru_cache(maxsize=10_000)
+def removing_words(name: str) -> frozenset[str]:
+    """Return the verbs in a name that remove or stop."""
+    return frozenset(word for word in words(split_name(name)) if ACTION_OF.get(word) is RequestedAction.REMOVE)

@@ -94,7 +94,8 @@ class Features:
 def extract_features(question: ParsedQuery, candidates: CandidateSet, stats: CorpusStats) -> Features:
     terms = term_ids(list(question.terms))
     idf = stats.idf(terms)
-    weight = float(idf.sum()) or 1.0
+    counted = _counted(question, terms, idf, stats)
+    weight = float(counted.sum()) or 1.0
     tf, places = _frequencies(terms, candidates)
     whole, needs = _cosines(question, candidates)
     starts, ends = candidates.row_starts[:-1], candidates.row_starts[1:]
@@ -106,20 +107,36 @@ def extract_features(question: ParsedQuery, candidates: CandidateSet, stats: Cor
         candidates,
         stats,
         idf,
-        shares=list(zip(question.terms.values(), (idf / weight).tolist(), strict=True)),
+        shares=list(zip(question.terms.values(), (counted / weight).tolist(), strict=True)),
         tf=tf,
         places=places,
         whole=whole,
         needs=needs,
-        covers=np.round(np.where(places < 0, 0.0, idf[:, None]).sum(axis=0) / weight, DECIMALS),
+        covers=np.round(np.where(places < 0, 0.0, counted[:, None]).sum(axis=0) / weight, DECIMALS),
         nearest=np.round(nearest, DECIMALS),
         need=nearest if needs is whole else rows.folded(needs, np.maximum).clip(0.0),
         topic=np.where(ends > starts, np.append(whole, 0.0)[starts], 0.0),
         parts=RowRanges(starts + 1, ends, len(whole)),
-        sentence_covers=_sentence_covers(question, idf, places),
+        sentence_covers=_sentence_covers(question, counted, places),
         both_ends=_both_ends(question, places),
         on_object=np.any(places[objects] >= 0, axis=0) if question.objects else np.ones(len(candidates), np.bool_),
     )
+
+
+_RARE: Final = 1_000
+"""A proper name that one service in so many uses is a thing that services deal with, for example a product."""
+
+
+def _counted(question: ParsedQuery, terms: NDArray[np.uint32], idf: Numbers, stats: CorpusStats) -> Numbers:
+    """Return (T,) the weights that count in covers: the idf, but 0 for particulars."""
+    if not question.particulars and not question.proper:
+        return idf
+    used_by = stats.document_frequency(terms)
+    is_particular = [
+        term in question.particulars or (term in question.proper and services * _RARE < stats.services)
+        for term, services in zip(question.terms, used_by.tolist(), strict=True)
+    ]
+    return np.where(is_particular, 0.0, idf)
 
 
 def _sentence_covers(question: ParsedQuery, idf: Numbers, places: NDArray[np.int64]) -> Numbers:

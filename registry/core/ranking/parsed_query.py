@@ -11,9 +11,10 @@ from typing import Final, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from registry.core.ranking.actions import head_verb
+from registry.core.ranking.actions import TEXT_VERBS, head_verb
 from registry.core.ranking.naming import names_in
 from registry.core.wording.language import ENGLISH, language_of
+from registry.core.wording.particulars import NO_PARTICULARS, TOWN, Particulars, find_particulars, with_kinds
 from registry.core.wording.text import (
     QUERY_CHARS,
     bare,
@@ -55,7 +56,9 @@ class ParsedQuery:
     pairs of stems, what becomes what (text.directions). `sentences`: the stems of each sentence, if there are several.
     `is_name`: the embedder has a vector, but knows none of the words as a whole, as with most names of services.
     `objects`: an answer must hold one of these stems, see `objects_of`; empty: no such condition. `names`: possible
-    names of hosts (naming.py). `language`: ISO 639-1 code; its words are stemmed by it.
+    names of hosts (naming.py). `language`: ISO 639-1 code; its words are stemmed by it. `particulars`: stems that say
+    where, when and how much (wording/particulars.py) and do not count in the cover. `proper`: stems that are
+    particulars unless services use them. Both are empty if no other stem would remain.
     """
 
     text: str
@@ -69,42 +72,86 @@ class ParsedQuery:
     objects: frozenset[str] = frozenset()
     names: Sequence[str] = ()
     language: str = ENGLISH
+    particulars: frozenset[str] = frozenset()
+    proper: frozenset[str] = frozenset()
 
 
 def parse_query(text: str, embedder: Embedder | None = None) -> ParsedQuery:
     """Parse a text of any bytes and length; only its first QUERY_CHARS visible characters are read. Punctuation around
-    words says nothing about the wish, so the vectors are of the words alone."""
+    words says nothing about the wish, so the vectors are of the words alone. Numbers and dates are left out. For a
+    place or language, the vector is the mean of the text as it is and without the name: "the time in Oslo" is not about
+    Oslo, but about a city."""
     visible_text = plain_marks(visible(text[:_MAX_READ_CHARS])[:QUERY_CHARS])
     language = language_of(visible_text)
     parts = sentences(visible_text, language)
     terms, ways = query_terms(visible_text, language), directions(visible_text, language)
+    is_read = language == ENGLISH and len(parts) == 1
+    found = find_particulars(visible_text) if is_read else NO_PARTICULARS
+    particulars, proper = _stems_of(found, terms)
+    ways = [way for way in ways if particulars.isdisjoint(way)]
     unknown_words = [word for word in terms.values() if not embedder.knows(word)] if embedder else []
     plain = ParsedQuery(
         visible_text,
         terms,
         ways=ways,
-        objects=objects_of(visible_text, terms, ways),
+        objects=objects_of(visible_text, terms, ways, particulars),
         sentences=[frozenset(query_terms(part, language)) for part in parts] if len(parts) > 1 else (),
         names=names_in(visible_text, unknown_words),
         language=language,
+        particulars=particulars,
+        proper=proper,
     )
     if embedder is None or not parts:
         return plain
     is_single = len(parts) == 1 and parts[0] == " ".join(visible_text.split())
-    rows = embedder.encode([bare(part) for part in (parts if is_single else [visible_text, *parts])])
+    texts = parts if is_single else [visible_text, *parts]
+    kinds = found.kinds if particulars else {}
+    saying_nothing = {word: kind for word, kind in kinds.items() if not kind}
+    rows = embedder.encode([bare(with_kinds(text, saying_nothing)) for text in texts])
+    if len(saying_nothing) < len(kinds):
+        if len(terms) - len(particulars) > _FEW_TERMS:
+            kinds = {word: "" if kind == TOWN else kind for word, kind in kinds.items()}
+        rows = _normalised(rows + embedder.encode([bare(with_kinds(text, kinds)) for text in texts]))
     if not rows[0].any():
         return plain
     needs, is_name = rows if is_single else rows[1:], len(unknown_words) == len(terms)
     return replace(plain, whole=rows[0], needs=needs, model=embedder.id, is_name=is_name)
 
 
-def objects_of(text: str, terms: Mapping[str, str], ways: Sequence[tuple[str, str]]) -> frozenset[str]:
-    """Return the stems of the question's object: all stems but its verb, and for "X to Y" alone, the X. A service that
-    does the same to other things matches only the verb; it answers only if it is also near in meaning."""
+def _normalised(rows: NDArray[np.float32]) -> NDArray[np.float32]:
+    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+    units: NDArray[np.float32] = np.divide(rows, lengths, out=np.zeros_like(rows), where=lengths > 0)
+    return units
+
+
+def _stems_of(found: Particulars, terms: Mapping[str, str]) -> tuple[frozenset[str], frozenset[str]]:
+    """Return the stems of the particulars, and of the proper names: both empty if no other word would remain."""
+    particulars = frozenset(stem for stem, word in terms.items() if word in found.kinds)
+    proper = frozenset(stem for stem, word in terms.items() if word in found.proper)
+    if len(particulars) == len(terms):
+        return frozenset(), frozenset()
+    return particulars, proper if len(particulars | proper) < len(terms) else frozenset()
+
+
+_FEW_TERMS: Final = 2
+"""Terms up to which "city" for a town helps: "the time in Oslo". Of more terms, it would become the subject."""
+
+
+def objects_of(
+    text: str, terms: Mapping[str, str], ways: Sequence[tuple[str, str]], particulars: frozenset[str] = frozenset()
+) -> frozenset[str]:
+    """Return the stems of the question's object: all stems but its verb and its particulars, and for "X to Y" alone,
+    the X. A service that does the same to other things matches only the verb; it answers only if it is also near in
+    meaning. Of a verb whose object is any text ("translate a letter"), the verb itself."""
     if len(terms) == 2 and len(ways) == 1 and set(ways[0]) == set(terms):
         return frozenset({ways[0][0]})
     verb = head_verb(text)
-    return frozenset(stem for stem, word in terms.items() if word != verb) if verb in terms.values() else frozenset()
+    if verb not in terms.values():
+        return frozenset()
+    if verb in TEXT_VERBS:
+        return frozenset(stem for stem, word in terms.items() if word == verb)
+    objects = frozenset(stem for stem, word in terms.items() if word != verb)
+    return objects - particulars or objects
 
 
 MAX_HIGHLIGHTS: Final = 50
