@@ -13,8 +13,10 @@ import numpy as np
 from registry.core.model.listing import CapabilityMatch
 from registry.core.ranking import actions
 from registry.core.ranking.actions import RequestedAction
+from registry.core.ranking.confidence import confidence_of, suffices
 from registry.core.ranking.features import DECIMALS, CloseLook, Features, MatchedTerms
 from registry.core.reading.plain_text import split_name
+from registry.core.wording.language import ENGLISH
 from registry.core.wording.text import stem_words, words
 
 
@@ -46,14 +48,14 @@ def says_the_reverse(features: Features, candidate: int) -> bool:
 
 
 _SHOWN_FROM: Final = 0.6  # least share of the best capability's mark that is shown
-_SIMILARITY: Final = 0.7
+_SIMILARITY: Final = 1.0
 """Weight of the cosine relative to the share of the query's words. Neither is normalised: if the best capability holds
 few of the words, the meaning decides."""
 
 _SAME_ACTION: Final = 1.2
 _LIKELY_ACTION: Final = 1.1
 _OTHER_ACTION: Final = 0.9
-_UNASKED_REMOVAL: Final = 0.8
+_MAKING: Final = frozenset({RequestedAction.CREATE, RequestedAction.SCHEDULE, RequestedAction.SEND})
 """Factors of a capability's mark, see `_action_factor`. Between them and 1, results hardly change."""
 
 _NOT_CALLED: Final = 0.98
@@ -97,42 +99,74 @@ def matching_capabilities(
     asked_terms = _terms_of(question)
     marks: list[int] = []
     called = look.capabilities.called.tolist()
-    for cover, similarity, name, is_called in zip(covers, similarities, names, called, strict=True):
+    last: set[int] = set()  # what removes or stops something, unasked
+    for index, (cover, similarity, name) in enumerate(zip(covers, similarities, names, strict=True)):
         unasked = min(_UNASKED_WORDS, len(_objects_of_name(name) - asked_terms))
-        factor = _action_factor(asked, likely, actions.action_of_capability(name)) / (1 + _UNASKED_WORD * unasked)
-        mark = round(_MARKS * (cover + _SIMILARITY * similarity) * factor * (1.0 if is_called else _NOT_CALLED))
+        action = actions.action_of_capability(name)
+        factor = _action_factor(asked, likely, action) / (1 + _UNASKED_WORD * unasked)
+        mark = round(_MARKS * (cover + _SIMILARITY * similarity) * factor * (1.0 if called[index] else _NOT_CALLED))
         marks.append(mark if allowed is None or name in allowed else 0)
-    best = max(marks)
+        if action is RequestedAction.REMOVE and asked is not action and asked_terms.isdisjoint(_removing_terms(name)):
+            last.add(index)
+    best = max((mark for index, mark in enumerate(marks) if index not in last), default=0) or max(marks)
     if best <= 0:
         return ()
     chosen = [index for index, mark in enumerate(marks) if mark >= _SHOWN_FROM * best]
-    chosen.sort(key=lambda index: -marks[index])
+    chosen.sort(key=lambda index: (index in last, -marks[index]))
     matches: list[CapabilityMatch] = []
+    may_answer = not says_the_reverse(features, candidate)
+    has_vectors = features.question.whole is not None
     for index in chosen[:at_most]:
         start, end = look.capabilities.starts[index + 1 : index + 3].tolist()
         places = set(look.capabilities.places[start:end].tolist())
         words_in_it = tuple([word for place, (word, _) in terms.items() if place in places])
         similarity = round(_SHOWN * similarities[index]) / _SHOWN
-        matches.append(CapabilityMatch(names[index], words_in_it, covers[index], similarity))
+        is_same = asked is not None and actions.action_of_capability(names[index]) is asked
+        confidence = _confidence(features, candidate, words_in_it, covers[index], similarity, is_same=is_same)
+        is_confident = may_answer and index not in last and suffices(confidence, has_vectors=has_vectors)
+        matches.append(CapabilityMatch(names[index], words_in_it, covers[index], similarity, is_confident, confidence))
     return tuple(matches)
+
+
+def _confidence(
+    features: Features, candidate: int, matched: Collection[str], cover: float, similarity: float, *, is_same: bool
+) -> float:
+    """Return the confidence in a capability, from its own cover and cosine. The verb of a question does not count
+    without one of its objects; with one, it is matched by the same action ("book a table", `reserve_table`)."""
+    question = features.question
+    if question.objects:
+        if not any(question.terms[stem] in matched for stem in question.objects):
+            cover = 0.0
+        elif is_same:
+            verb = actions.head_verb(question.text)
+            cover += sum(share for word, share in features.shares if word == verb and word not in matched)
+    if question.whole is None:
+        return cover
+    is_english = question.language == ENGLISH
+    confidence = confidence_of(cover, similarity, float(features.topic[candidate]), in_english=is_english)
+    return round(_SHOWN * confidence) / _SHOWN
 
 
 def _action_factor(
     asked: RequestedAction | None, likely: RequestedAction | None, action: RequestedAction | None
 ) -> float:
-    """Return the factor: more for the requested action; less for another one, and for an unrequested removal."""
-    if action is RequestedAction.REMOVE and asked is not RequestedAction.REMOVE:
-        return _UNASKED_REMOVAL
+    """Return the factor: more for the requested action; less for another one."""
     if action is None:
         return 1.0
     if asked is None:
-        return _LIKELY_ACTION if action is likely else 1.0
+        is_likely = action is likely or (likely is RequestedAction.CREATE and action in _MAKING)
+        return _LIKELY_ACTION if is_likely else 1.0
     return _SAME_ACTION if action is asked else _OTHER_ACTION
 
 
 @lru_cache(maxsize=1_000)
 def _terms_of(question: str) -> frozenset[str]:
     return frozenset(stem_words(words(question)))
+
+
+@lru_cache(maxsize=10_000)
+def _removing_terms(name: str) -> frozenset[str]:
+    return frozenset(stem_words(list(actions.removing_words(name))))
 
 
 @lru_cache(maxsize=10_000)

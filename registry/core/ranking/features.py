@@ -13,6 +13,7 @@ from registry.core.ranking.vectors import cosines
 from registry.core.wording.fields import WEIGHT_UNIT
 
 DECIMALS: Final = 6  # decimals of the numbers shown
+_VERB_ALONE: Final = 0.25
 _SOME_BITS: Final = 0xFFF  # bits of a word's hash: few enough for a table that stays in the processor's first cache
 Numbers = NDArray[np.float64]
 
@@ -85,6 +86,14 @@ class Features:
     both_ends: NDArray[np.bool_]
     on_object: NDArray[np.bool_]
     looks: dict[int, CloseLook] = field(default_factory=dict)
+
+    @property
+    def verb_alone(self) -> Numbers:
+        """Return (n,) the factor of a candidate's word signals: less if it holds the verb of the question and none of
+        its objects. Without vectors, words are all there is."""
+        return (
+            np.where(self.on_object, 1.0, _VERB_ALONE) if self.question.whole is not None else np.ones(len(self.tf.T))
+        )
 
     def matched_terms(self, candidate: int) -> MatchedTerms:
         positions = self.places[:, candidate].tolist()

@@ -2,20 +2,18 @@
 
 Each signal is divided by the best value in the pool and squared. A sum of max-normalised scores (a weighted CombSUM,
 Fox and Shaw 1994) keeps the distances that a fusion of ranks discards; squaring separates cosines, which are close
-together. The first candidates get the absolute part `together` (capabilities.py) for words in one place. Relevance
-cannot tell an answer: the best candidate for nonsense has a high one. The geometric mean of the share of matched words
-and of the cosines can; neither suffices alone, because users choose other words and vectors are often near.
+together. The first candidates get the absolute part `together` (capabilities.py) for words in one place.
 """
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from math import sqrt
 from typing import Final, NamedTuple
 
 import numpy as np
 
 from registry.core.model.listing import Hit
 from registry.core.ranking.capabilities import MAX_SHOWN, close_look, matching_capabilities, says_the_reverse
+from registry.core.ranking.confidence import confidence_of, suffices
 from registry.core.ranking.copies import SHOWN_COPIES, FoldedHosts
 from registry.core.ranking.features import Features, Numbers, extract_features
 from registry.core.ranking.naming import addressed
@@ -96,7 +94,7 @@ def _score_together(features: Features, first: Sequence[int]) -> Numbers:
     for candidate in first:
         if several[candidate]:
             values[candidate] = close_look(features, candidate).covers.max()
-    return values
+    return values * features.verb_alone
 
 
 def _weight_together(question: ParsedQuery) -> float:
@@ -148,19 +146,6 @@ def _order(relevance: Numbers, candidates: CandidateSet) -> tuple[int, ...]:
     return tuple(matching[order].tolist())
 
 
-_BOTH_WEIGHT: Final = 0.4
-_TOPIC_WEIGHT: Final = 0.35
-_NEED_WEIGHT: Final = 0.25
-"""Weights, proportional to the weights of a logistic regression on the questions in benchmarks/search-lab.md."""
-
-THRESHOLD: Final = 0.44
-_COVER_THRESHOLD: Final = 0.45
-"""Least confidence of an answer, with and without vectors."""
-
-_MEANING_NEED: Final = 0.6
-"""Weight of `need` for a question in another language than English; the rest is the topic's. The threshold is the
-same."""
-
 _ALL: Final = 0.999  # cover of a question all of whose words match
 
 
@@ -182,17 +167,14 @@ def evidence(features: Features, candidate: int) -> MatchEvidence:
     candidates = features.candidates
     if candidates.named and candidate in addressed(candidates.hosts, candidates.named, features.question.names):
         return MatchEvidence(cover, similarity, 1.0, True)
-    confidence, threshold = cover, _COVER_THRESHOLD
-    if features.question.whole is not None:
-        need, topic = float(features.need[candidate]), max(0.0, float(features.topic[candidate]))
+    confidence, has_vectors = cover, features.question.whole is not None
+    if has_vectors:
         matched = max(cover, float(features.sentence_covers[candidate])) if features.on_object[candidate] else 0.0
-        confidence = _BOTH_WEIGHT * sqrt(matched * need) + _TOPIC_WEIGHT * topic + _NEED_WEIGHT * need
-        threshold = THRESHOLD
-        if features.question.language != ENGLISH:  # its words match no English text, however well that answers it
-            confidence = max(confidence, _MEANING_NEED * need + (1 - _MEANING_NEED) * topic)
+        need, topic = float(features.need[candidate]), float(features.topic[candidate])
+        confidence = confidence_of(matched, need, topic, in_english=features.question.language == ENGLISH)
         if features.question.is_name and cover >= _ALL:
             confidence = cover  # the vector of a word that the model does not know says nothing
-    is_confident = confidence >= threshold and not says_the_reverse(features, candidate)
+    is_confident = suffices(confidence, has_vectors=has_vectors) and not says_the_reverse(features, candidate)
     return MatchEvidence(cover, similarity, round(confidence, 6), is_confident)
 
 

@@ -33,7 +33,7 @@ def words(features: Features) -> Numbers:
     total = np.zeros(len(features.candidates))
     for idf, tf in zip(features.idf, np.minimum(features.tf, _MAX_TF), strict=True):
         total += idf * tf * (_K1 + 1) / (tf + length_norms)
-    return total
+    return total * features.verb_alone
 
 
 def topic(features: Features) -> Numbers:

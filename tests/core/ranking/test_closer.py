@@ -2,11 +2,13 @@
 
 import pytest
 
+from registry.core.model.listing import Listing
 from registry.core.ranking import answers, explain
 from registry.core.ranking.actions import RequestedAction, action_of_capability, action_of_question, head_verb
 from registry.core.ranking.capabilities import close_look
 from registry.core.ranking.rank import TOGETHER
 from registry.core.wording.text import directions, sentences
+from registry.search.embedding import default_embedder
 from tests.search.listings import listing
 from tests.support.candidates import ranking_of as ranked
 
@@ -93,13 +95,15 @@ def test_the_action_of_a_question_is_its_first_verb(
 
 
 def test_the_action_of_a_capability_is_in_its_name() -> None:
-    names = ("invoices_create", "deleteInvoice", "Get weather", "weather", "")
+    names = ("invoices_create", "deleteInvoice", "Get weather", "weather", "", "order_cancel_v2", "get_stop_times")
     assert [action_of_capability(name) for name in names] == [
         RequestedAction.CREATE,
         RequestedAction.REMOVE,
         RequestedAction.READ,
         None,
         None,
+        RequestedAction.REMOVE,
+        RequestedAction.READ,
     ]
 
 
@@ -139,3 +143,79 @@ def test_of_near_equals_the_name_without_unasked_words_comes_first() -> None:
 def test_a_sentence_of_few_words_is_read_with_its_neighbour(text: str, parts: int) -> None:
     assert len(sentences(text)) == parts
     assert " ".join(sentences(text)) == text.strip()
+
+
+OFFICE = listing(
+    "office.example",
+    "Town office: parking permits for residents, forms, and moves to another street",
+    ("tell_move", "Tell the town about your new street"),
+)
+BANK = listing(
+    "bank.example",
+    "Business account",
+    ("invoices_send", "Send an invoice to a customer"),
+    ("payouts_create", "Pay money out to a supplier by wire"),
+)
+CLOUD = listing(
+    "cloud.example",
+    "Machines for your containers",
+    ("machines_stop", "Stop a running container"),
+    ("machines_start", "Start a machine"),
+    ("order_cancel_v2", "An order for more machines"),
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "asked", "confident"),
+    [
+        ("a parking permit for a resident", OFFICE, {}),
+        ("tell the town my new street", OFFICE, {"tell_move"}),
+        ("send money to a supplier", BANK, {"payouts_create"}),
+        ("send an invoice to a customer", BANK, {"invoices_send"}),
+        ("run a container", CLOUD, {}),
+        ("stop a running container", CLOUD, {"machines_stop"}),
+        ("cancel the order for machines", CLOUD, {"order_cancel_v2"}),
+    ],
+)
+def test_each_capability_has_a_confidence_of_its_own(question: str, asked: Listing, confident: set[str]) -> None:
+    hit = explain(ranked(question, asked, embedder=default_embedder()), 0)
+    assert hit.confident
+    assert {match.name for match in hit.capabilities if match.confident} == set(confident)
+
+
+def test_what_removes_does_not_lead_unless_asked() -> None:
+    for question, first in (("running container", "machines_start"), ("stop the container", "machines_stop")):
+        assert explain(ranked(question, CLOUD, embedder=default_embedder()), 0).capabilities[0].name == first
+    only = listing("only.example", "Accounts", ("account_delete", "Delete an account"))
+    (match,) = explain(ranked("my account", only), 0).capabilities
+    assert (match.name, match.confident) == ("account_delete", False)
+
+
+def test_another_verb_of_the_same_action_matches_the_verb() -> None:
+    calls = [("reserve_table", "a table of a restaurant"), ("paint_table", "a table of a restaurant")]
+    first, second = explain(
+        ranked("book a table", listing("a.example", "Tables", *calls), embedder=default_embedder()), 0
+    ).capabilities
+    assert (first.name, second.name) == ("reserve_table", "paint_table")
+    assert first.confidence > second.confidence
+    assert first.score == second.score
+
+
+def test_the_verb_alone_is_hardly_a_match() -> None:
+    books = listing("books.example", "Book club: book of the month, a book a day", ("find_book", "book"))
+    tables = listing("tables.example", "A restaurant and its many rooms, kitchens and people", ("show_table", "table"))
+    for embedder, first in ((default_embedder(), tables), (None, books)):
+        ranking = ranked("book a table", books, tables, embedder=embedder)
+        best = int(ranking.parts["words"].argmax())
+        assert ranking.features.candidates.hosts[best] == first.host
+
+
+def test_particulars_do_not_count_against_an_answer() -> None:
+    weather = listing("weather.example", "Weather: forecast for every town", ("forecast", "the weather of a town"))
+    other = listing("other.example", "Towns: guides to Lisbon and to Oslo", ("guide", "a guide to a town"))
+    for when in ("in Lisbon", "in Oslo on 3 March", "for Mrs Adeyemi at 10:30 tomorrow"):
+        ranking = ranked(f"the weather {when}", weather, other)
+        first, *rest = [explain(ranking, position) for position in range(len(ranking))]
+        assert (first.host, first.cover, first.confident) == ("weather.example", 1.0, True)
+        assert not any(hit.confident for hit in rest)
+    assert explain(ranked("Lisbon", weather, other), 0).host == "other.example"
