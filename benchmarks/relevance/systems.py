@@ -10,7 +10,7 @@ import importlib
 import tempfile
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import ExitStack, asynccontextmanager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType
 from typing import Final
@@ -129,7 +129,7 @@ async def _answers(backend: Backend, question_text: str, variants: Sequence[Vari
             question = parse_query(question_text, embedder)
             pool = await backend.candidates(question, Filters(), POOL)
             if replaced := corrections(question, pool.stats, embedder):
-                question = parse_query(corrected(question, replaced), embedder)
+                question = replace(parse_query(corrected(question, replaced), embedder), proper=question.proper)
                 pool = await backend.candidates(question, Filters(), POOL)
             for variant in variants:
                 if variant.while_asking == changes:

@@ -197,7 +197,8 @@ async def ranked(
     is_addressed = addressed(pool.candidates.hosts, pool.candidates.named, names)
     replaced = {} if is_addressed else corrections(question, pool.stats, embedder)
     if replaced:
-        question = replace(parse_query(corrected(question, replaced), embedder), names=names)
+        again = parse_query(corrected(question, replaced), embedder)  # in lower case, so without proper names
+        question = replace(again, names=names, proper=question.proper)
         pool = await backend.candidates(question, query.filters, POOL)
     ranking = with_named(answers(rank(question, pool.candidates, pool.stats)))
     return SearchAnswer(question, pool, collapse(ranking, across_owners=query.filters.unique), replaced)

@@ -4,26 +4,33 @@ A word that the embedder knows is spelt right, even if no service uses it: "movi
 are made if no hit is a confident answer: known words of the query, and known words spelt nearly like the unknown ones.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Final
 
+from registry.core.ranking.actions import TEXT_VERBS
 from registry.core.ranking.parsed_query import Embedder, ParsedQuery
 from registry.core.ranking.record import CorpusStats, term_ids
+from registry.core.ranking.vocabulary import REPLACED_FROM, is_kept, unlikeliness
 from registry.core.wording.language import ENGLISH, language_of
-from registry.core.wording.text import replace_words, stems
+from registry.core.wording.text import REQUEST_WORDS, replace_words, stem_words, stems, words
 
 _WORDS: Final = 6  # words of one question that are corrected
+_BETWEEN: Final = r"[\W_]+"
+_PART_CHARS: Final = 4  # least letters of a part: "broker age" is not what "brokerage" means
+_JOINED_WITHIN: Final = 12  # words of a question whose neighbours are tried as one word
 
 
 def neighbours(word: str, stats: CorpusStats, at_most: int) -> tuple[str, ...]:
     """Return known words spelt nearly like an unknown one, each of another stem, the likeliest first. Fewer edits are
-    likelier, then words with the same beginning, then words that more services use."""
+    likelier, then slips of a finger, then words that more services use."""
     near = stats.vocabulary.near(word)
     roots = stems(" ".join(neighbour.word for neighbour in near))
     frequencies = stats.document_frequency(term_ids(roots)).tolist()
     order = sorted(
-        (neighbour.edits, neighbour.word[0] != word[0], -frequency, neighbour.word, root)
+        (neighbour.edits, unlikeliness(word, neighbour.word), -frequency, neighbour.word, root)
         for neighbour, root, frequency in zip(near, roots, frequencies, strict=True)
         if frequency
     )
@@ -34,17 +41,56 @@ def neighbours(word: str, stats: CorpusStats, at_most: int) -> tuple[str, ...]:
 
 
 def corrections(question: ParsedQuery, stats: CorpusStats, embedder: Embedder | None) -> dict[str, str]:
-    """Return the known word for each word of the question that looks misspelt. Misspelt English may look like another
-    language; it is corrected only if it looks English then."""
-    found: dict[str, str] = {}
-    for word in unknown_words(question, stats)[:_WORDS]:
+    """Return what services write for each word of the question that looks misspelt, and for words that are written
+    together or apart: "sendemail", "e mail". Without an embedder, which knows the words that are spelt right, a short
+    word is corrected only where two letters are swapped, and none is taken apart. Misspelt English may look like another language; it is
+    corrected only if it looks English then."""
+    found = _joined(question, stats)
+    spelt_right = {question.terms[stem] for stem in question.proper}.union(
+        TEXT_VERBS, *(pair.split() for pair in found)
+    )
+    misspelt = [word for word in unknown_words(question, stats) if word not in spelt_right]
+    for word in misspelt[:_WORDS]:
         if embedder is not None and embedder.knows(word):
             continue
-        if best := neighbours(word, stats, 1):
+        best = neighbours(word, stats, 1)
+        if best and (embedder is not None or len(word) >= REPLACED_FROM or sorted(best[0]) == sorted(word)):
             found[word] = best[0]
+        elif embedder is not None and not best and (parts := _parts(word, stats)):
+            found[word] = parts
     if found and question.language != ENGLISH and language_of(corrected(question, found)) != ENGLISH:
         return {}
     return found
+
+
+def _joined(question: ParsedQuery, stats: CorpusStats) -> dict[str, str]:
+    """Return two neighbouring words -> the one word that at least as many services use as the rarer of the two."""
+    written = words(question.text)
+    if not 1 < len(written) <= _JOINED_WITHIN:
+        return {}
+    pairs = [pair for pair in pairwise(written) if REQUEST_WORDS.isdisjoint(pair)]
+    used_by = _used_by([word for pair in pairs for word in (*pair, "".join(pair))], stats)
+    return {
+        f"{first} {second}": first + second
+        for (first, second), one, other, both in zip(pairs, used_by[::3], used_by[1::3], used_by[2::3], strict=True)
+        if both and both >= min(one, other)
+    }
+
+
+def _parts(word: str, stats: CorpusStats) -> str | None:
+    """Return an unknown word as two known ones, the division with the most frequent rarer part."""
+    places = range(_PART_CHARS, len(word) - _PART_CHARS + 1) if is_kept(word) else range(0)
+    divided = [(word[:place], word[place:]) for place in places]
+    used_by = _used_by([part for parts in divided for part in parts], stats)
+    rarer = map(min, used_by[::2], used_by[1::2])
+    best, parts = max(zip(rarer, divided, strict=True), default=(0.0, ("", "")))
+    return " ".join(parts) if best else None
+
+
+def _used_by(written: list[str], stats: CorpusStats) -> list[float]:
+    """Return the number of services that use each word."""
+    frequencies: list[float] = stats.document_frequency(term_ids(stem_words(written))).tolist()
+    return frequencies
 
 
 def unknown_words(question: ParsedQuery, stats: CorpusStats) -> list[str]:
@@ -54,7 +100,10 @@ def unknown_words(question: ParsedQuery, stats: CorpusStats) -> list[str]:
 
 def corrected(question: ParsedQuery, replaced: Mapping[str, str]) -> str:
     """Return the question's text with the words replaced."""
-    return replace_words(question.text, replaced)
+    text = question.text
+    for pair in (key for key in replaced if " " in key):
+        text = re.sub(rf"\b{pair.replace(' ', _BETWEEN)}\b", replaced[pair], text, flags=re.IGNORECASE)
+    return replace_words(text, replaced)
 
 
 NEIGHBOURS: Final = 3

@@ -17,7 +17,7 @@ STATS = count_corpus(
         ["Invoice parser: reads invoices", "Invoice mailer", "PDF printer", "Shipping label", "Move a booking"]
     )
 )
-LETTERS = st.text(alphabet="abcé", min_size=3, max_size=10)
+LETTERS = st.text(alphabet="abvé", min_size=3, max_size=10)  # of these, only b and v are beside each other
 
 
 class Knowing(WordEmbedder):
@@ -44,6 +44,10 @@ def distance(first: str, second: str) -> int:
     return rows[-1][-1]
 
 
+def is_key_beside(word: str, other: str) -> bool:
+    return word.replace("v", "b") == other.replace("v", "b")
+
+
 @given(LETTERS, st.sets(LETTERS, max_size=30))
 def test_neighbours_are_the_words_within_the_edits_that_the_length_allows(word: str, words: set[str]) -> None:
     allowed = 2 if len(word) >= 8 else 1
@@ -52,8 +56,8 @@ def test_neighbours_are_the_words_within_the_edits_that_the_length_allows(word: 
         for other in sorted(words)
         if 0 < (edits := distance(word, other)) <= allowed
         and (edits == 1 or other[0] == word[0])
-        and (len(word) > 4 or set(word) == set(other) or len(other) != len(word) > 3)
-        and (len(word) > 3 or len(word) == len(other))
+        and (len(word) > 4 or len(other) != len(word) or sorted(word) == sorted(other) or is_key_beside(word, other))
+        and (len(word) > 3 or sorted(word) == sorted(other) or (len(other) == 4 and word[0] == other[0]))
     ]
     assert Vocabulary.of(words).near(word) == expected
 
@@ -77,12 +81,28 @@ def test_a_vocabulary_is_read_back_unchanged(words: set[str]) -> None:
         ("shiping lable", {"shiping": "shipping", "lable": "label"}),
         ("invoice", {}),
         ("zebra", {}),
+        ("mocing", {}),
+        ("mpve", {"mpve": "move"}),
+        ("mive", {"mive": "move"}),
+        ("mqve", {}),
+        ("mve", {"mve": "move"}),
+        ("ove", {}),
+        ("invoiceparser", {"invoiceparser": "invoice parser"}),
+        ("in voice par ser", {"par ser": "parser"}),
+        ("re-ads", {"re ads": "reads"}),
+        ("ship ping", {"ship ping": "shipping"}),
+        ("an invoice of Moove", {}),
         ("天気 ééé", {}),
         ("wir mieten eine Wohnung", {}),
     ],
 )
 def test_misspelt_words_are_corrected(question: str, expected: dict[str, str]) -> None:
-    assert corrections(parse_query(question), STATS, None) == expected
+    assert corrections(parse_query(question), STATS, Knowing()) == expected
+
+
+def test_without_an_embedder_short_words_are_mostly_right() -> None:
+    question = parse_query("mive mve pfd invoiceparser moving invocie")
+    assert corrections(question, STATS, None) == {"pfd": "pdf", "invocie": "invoice"}
 
 
 def test_a_word_that_the_embedder_knows_is_spelt_right() -> None:
@@ -99,9 +119,16 @@ def test_the_word_of_most_services_is_the_likeliest() -> None:
     assert neighbours("breax", stats, 2) == ("bread", "break")
 
 
+def test_a_slip_of_a_finger_is_likelier_than_a_far_key() -> None:
+    texts = ["Chart", "Heart", "Heart", "Heart", "Hart", "Hart"]
+    stats = count_corpus(make_record(listing(f"h{n}.example", text)) for n, text in enumerate(texts))
+    assert neighbours("hcart", stats, 3) == ("hart", "chart", "heart")
+
+
 def test_only_the_misspelt_words_are_replaced() -> None:
     question = parse_query("Read my Invocie, please: INVOCIE no. 7")
     assert corrected(question, {"invocie": "invoice"}) == "read my invoice, please: invoice no. 7"
+    assert corrected(parse_query("An E-mail, an e mail"), {"e mail": "email"}) == "an email, an email"
 
 
 def test_words_of_services_that_are_gone_are_no_corrections() -> None:
