@@ -71,6 +71,7 @@ class Outcome:
     """What the product answered. `row`: the first right row, from 1; None if it is not among the first hundred.
 
     `capability`: whether the first capability shown in row 1 is right; None if row 1 is wrong or it was not judged.
+    `is_call_confident`: whether that capability is confident.
     """
 
     judged: Judged
@@ -79,6 +80,7 @@ class Outcome:
     confident: bool
     first: str
     total: int
+    is_call_confident: bool = False
 
 
 def main() -> None:
@@ -142,7 +144,9 @@ async def _outcome(backend: Backend, judged: Judged, embedder: Embedder | None) 
     row = next((number for number, host in enumerate(hosts, start=1) if host in judged.hosts), None)
     best = explain(answer.ranking, 0)
     capability = _is_right(best, judged) if row == 1 and judged.capabilities else None
-    return Outcome(judged, row, capability, answer.is_confident, _label(best), len(answer.ranking))
+    is_call_confident = bool(best.capabilities) and best.capabilities[0].confident
+    total = len(answer.ranking)
+    return Outcome(judged, row, capability, answer.is_confident, _label(best), total, is_call_confident)
 
 
 def _is_right(hit: Hit, judged: Judged) -> bool:
@@ -174,6 +178,7 @@ def _figures(outcomes: Sequence[Outcome]) -> dict[str, str]:
     english = [outcome for outcome in with_answer if outcome.judged.is_english]
     right = [outcome for outcome in english if outcome.row == 1]
     wrong = [outcome for outcome in english if outcome.row != 1]
+    wrong_calls = [outcome for outcome in english if outcome.row != 1 or outcome.capability is False]
     figures = {
         "English, with an answer: right at row 1": _share([outcome.row == 1 for outcome in english]),
         "in the first three": _share([(outcome.row or 99) <= _FIRST for outcome in english]),
@@ -182,6 +187,11 @@ def _figures(outcomes: Sequence[Outcome]) -> dict[str, str]:
         "confident where row 1 is wrong": _share([outcome.confident for outcome in wrong]),
         "confident where nothing answers": _share(
             [outcome.confident for outcome in without if outcome.judged.is_english]
+        ),
+        "capability confident where it is right": _share([o.is_call_confident for o in right if o.capability]),
+        "capability confident where it or row 1 is wrong": _share([o.is_call_confident for o in wrong_calls]),
+        "capability confident where nothing answers": _share(
+            [outcome.is_call_confident for outcome in without if outcome.judged.is_english]
         ),
         "rows of an answer, mean": f"{sum(outcome.total for outcome in english) / max(1, len(english)):.1f}",
     }

@@ -58,7 +58,7 @@ def test_the_figures_are_shares_of_the_questions_that_they_name() -> None:
     none = Judged("none", "b", frozenset(), frozenset())
     rows = figures(
         [
-            Outcome(right, 1, True, confident=True, first="", total=3),
+            Outcome(right, 1, True, confident=True, first="", total=3, is_call_confident=True),
             Outcome(right, 2, None, confident=True, first="", total=1),
             Outcome(none, None, None, confident=False, first="", total=9),
         ]
@@ -71,6 +71,9 @@ def test_the_figures_are_shares_of_the_questions_that_they_name() -> None:
         "confident where row 1 is right": "100.0 of 1",
         "confident where row 1 is wrong": "100.0 of 1",
         "confident where nothing answers": "0.0 of 1",
+        "capability confident where it is right": "100.0 of 1",
+        "capability confident where it or row 1 is wrong": "0.0 of 1",
+        "capability confident where nothing answers": "0.0 of 1",
         "rows of an answer, mean": "2.0",
         "short: right at row 1": "50.0 of 2",
     }
