@@ -156,8 +156,9 @@ class Query:
 
 
 class CapabilityMatch(NamedTuple):
-    """`score` is the share of the query's weight that its words match, `similarity` the cosine; both 0 to 1.
-    `confident`: whether this capability by itself answers the query, decided by its `confidence`."""
+    """`score` is the share of the query's weight that its words match, `similarity` the cosine; both 0 to 1. The cosine
+    is estimated from the words for capabilities after the fiftieth, which have no vector. `confident`: whether this
+    capability by itself answers the query, decided by its `confidence`."""
 
     name: str
     matched_terms: tuple[str, ...]

@@ -92,8 +92,10 @@ def matching_capabilities(
     covers = look.covers[1:].tolist()
     start, end = features.candidates.row_starts[candidate : candidate + 2].tolist()
     cosines = features.needs[start + _FIRST_CAPABILITY_ROW : end][: len(names)].tolist()
-    # the cosine of each with the query's nearest sentence, 0 without a vector
-    similarities = [max(0.0, cosine) for cosine in cosines] + [0.0] * (len(names) - len(cosines))
+    # the cosine of each with the query's nearest sentence; without a vector, as near as its words suggest
+    similarities = [max(0.0, cosine) for cosine in cosines]
+    nearest = max(similarities, default=0.0)
+    similarities += [nearest * cover for cover in covers[len(cosines) :]]
     question = features.question.text
     asked, likely = actions.action_of_question(question), actions.likely_action(question)
     asked_terms = _terms_of(question)

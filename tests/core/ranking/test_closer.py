@@ -7,6 +7,7 @@ from registry.core.ranking import answers, explain
 from registry.core.ranking.actions import RequestedAction, action_of_capability, action_of_question, head_verb
 from registry.core.ranking.capabilities import close_look
 from registry.core.ranking.rank import TOGETHER
+from registry.core.wording.fields import EMBEDDED_CAPABILITIES
 from registry.core.wording.text import directions, sentences
 from registry.search.embedding import default_embedder
 from tests.search.listings import listing
@@ -199,6 +200,13 @@ def test_another_verb_of_the_same_action_matches_the_verb() -> None:
     assert (first.name, second.name) == ("reserve_table", "paint_table")
     assert first.confidence > second.confidence
     assert first.score == second.score
+
+
+def test_a_capability_without_a_vector_can_lead() -> None:
+    many = [(f"parcel_label_{number}", "a label") for number in range(EMBEDDED_CAPABILITIES)]
+    listed = listing("a.example", "Parcels", *many, ("track_parcel", "Track a parcel"))
+    best = explain(ranked("track a parcel", listed, embedder=default_embedder()), 0).capabilities[0]
+    assert (best.name, best.confident) == ("track_parcel", True)
 
 
 def test_the_verb_alone_is_hardly_a_match() -> None:
