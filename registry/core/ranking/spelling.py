@@ -43,8 +43,8 @@ def neighbours(word: str, stats: CorpusStats, at_most: int) -> tuple[str, ...]:
 def corrections(question: ParsedQuery, stats: CorpusStats, embedder: Embedder | None) -> dict[str, str]:
     """Return what services write for each word of the question that looks misspelt, and for words that are written
     together or apart: "sendemail", "e mail". Without an embedder, which knows the words that are spelt right, a short
-    word is corrected only where two letters are swapped, and none is taken apart. Misspelt English may look like another language; it is
-    corrected only if it looks English then."""
+    word is corrected only where two letters are swapped, and no word is taken apart. Misspelt English may look like
+    another language; it is corrected only if it looks English then."""
     found = _joined(question, stats)
     spelt_right = {question.terms[stem] for stem in question.proper}.union(
         TEXT_VERBS, *(pair.split() for pair in found)
