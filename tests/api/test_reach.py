@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from registry.actions.queries.calls import CallsAsked, make_calls
+from registry.actions.queries.calls import RequestedCalls, make_calls
 from registry.store.cards import StoredCalls
 from tests.api.sites import BIKES, CARD, ELSEWHERE, PIGEON, TOOLS
 from tests.api.test_contract import LISTED
@@ -175,5 +175,5 @@ async def test_a_service_without_stored_members_has_calls() -> None:
     invocation = {"kind": "http", "endpoint": "https://a.example/x", "method": "GET"}
     capability = {"id": "look", "name": "look", "invocations": [invocation]}
     stored = StoredCalls("a.example", b"", json.dumps([[capability, None, None, None]]).encode())
-    [call] = make_calls(CallsAsked([("a.example", "look")], [stored])).values()
+    [call] = make_calls(RequestedCalls([("a.example", "look")], [stored])).values()
     assert call["example"]["url"] == "https://a.example/x"
