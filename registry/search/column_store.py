@@ -261,7 +261,13 @@ def _mapped(path: Path, dtype: np.dtype[Any], count: int) -> NDArray[Any]:
         return np.frombuffer(mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ), dtype, count)
 
 
-DTYPES: Final[dict[str, np.dtype[Any]]] = {"I8": np.dtype("<i1"), "F16": np.dtype("<f2"), "F32": np.dtype("<f4")}
+DTYPES: Final[dict[str, np.dtype[Any]]] = {
+    "I8": np.dtype("<i1"),
+    "U8": np.dtype("<u1"),
+    "U16": np.dtype("<u2"),
+    "F16": np.dtype("<f2"),
+    "F32": np.dtype("<f4"),
+}
 _MAX_HEADER_BYTES = 100_000
 
 
