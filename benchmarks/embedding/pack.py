@@ -1,6 +1,11 @@
 """Convert the fitted numbers to the file that ships: fewer dimensions, eight bits each."""
 
+import json
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
+from tokenizers import Tokenizer
 
 from benchmarks.embedding.arrays import encode_arrays
 from benchmarks.embedding.fit import Floats, Gated
@@ -31,6 +36,36 @@ def packed(table: Gated, dims: int = DIMS) -> bytes:
             "basis": basis.astype("<f2"),
         }
     )
+
+
+def packed_languages(table: Gated, dims: int, english: tuple[NDArray[Any], list[str]], reader: Tokenizer) -> bytes:
+    """Return the table file of registry/search/other_languages.py.
+
+    As above, but `basis` (dims, dims of the English table) leads to the English table's space. `english` (pieces, 3):
+    numbers of lines of `english_words`; `pieces`, one a line, and `piece_scores`: the tokenizer.
+    """
+    basis = _basis(table.rows, dims)
+    rows = table.rows @ basis
+    gate_scale = max(np.abs(table.keys).max(), np.abs(table.queries).max()) / 127
+    vocabulary = json.loads(reader.to_str())["model"]["vocab"]
+    return encode_arrays(
+        {
+            "rows": _int8(rows, np.abs(rows).max() / (127 * CLIP)),
+            "gate_keys": _int8(table.keys, gate_scale),
+            "gate_queries": _int8(table.queries, gate_scale),
+            "gate_bias": table.bias[:, 0].astype("<f2"),
+            "gate_scale": np.array([gate_scale], "<f4"),
+            "basis": basis.T.astype("<f2"),
+            "english": english[0].astype("<u2"),
+            "english_words": _lines(english[1]),
+            "pieces": _lines([piece for piece, _ in vocabulary]),
+            "piece_scores": np.array([score for _, score in vocabulary], "<f2"),
+        }
+    )
+
+
+def _lines(texts: list[str]) -> NDArray[np.uint8]:
+    return np.frombuffer("\n".join(texts).encode(), "<u1")
 
 
 def _basis(rows: Floats, dims: int) -> Floats:
