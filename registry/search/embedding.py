@@ -4,13 +4,14 @@
 
 over the WordPiece tokens t of the text. The gate weights each word by the other words of the text. The table ships with
 the package and was fitted so that e approximates the vector of a sentence model (MODEL_CARD.md beside it, made by
-benchmarks/embedding). Nothing is downloaded, neither here nor by the imported libraries.
+benchmarks/embedding). Texts in other languages have a table of their own in the same space (other_languages.py).
+Nothing is downloaded, neither here nor by the imported libraries.
 """
 
 import hashlib
 import mmap
-from collections.abc import Sequence
-from functools import cache, lru_cache
+from collections.abc import Mapping, Sequence
+from functools import cache, cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -19,14 +20,19 @@ from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
 from registry.core.model.listing import SearchUnavailable
+from registry.core.wording.language import language_of
 from registry.search.column_store import ArrayFileError, read_arrays
+from registry.search.other_languages import READ, BadTable, OtherLanguages
 
 MODEL = Path(__file__).parent / "model"
 TABLE = "table.safetensors"
 TOKENIZER = "tokenizer.json"
+LANGUAGES = "languages.safetensors"
 TABLE_SHA256 = "6c5f1a713a46d84d41f44d6dad50e54cd3efa29a405ff61f46aa8c099e64862c"
 TOKENIZER_SHA256 = "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037"
 """Checksums of the files that this version of the code was measured with; other files are refused."""
+
+LANGUAGES_SHA256 = "8fd8001f9d4b1e5b95ec5edf4752bef1d93abc7808c871618eeffea9f2dda9d9"
 
 RECIPE = "1"  # version of the formula above, part of the model's id, so vectors of two recipes are never compared
 TOKENS = 256  # a text is truncated to this many tokens
@@ -67,6 +73,10 @@ class WordPieces:
             for base in bases
             if base == word or len(base) >= _LONG_BASE or (word == f"{base}s" and len(base) >= _PLURAL_BASE)
         )
+
+    def english(self, _text: str) -> Mapping[str, str]:
+        """Return English words for the words of a text in another language: none, the tokenizer knows only English."""
+        return {}
 
 
 class StaticEmbedder(WordPieces):
@@ -124,10 +134,47 @@ def load(folder: Path, table_sha256: str, tokenizer_sha256: str) -> StaticEmbedd
     return StaticEmbedder(table, bytes(verified(folder / TOKENIZER, tokenizer_sha256)))
 
 
+class AllLanguages(StaticEmbedder):
+    """The English table, and the one of other languages, loaded when the first text in another language comes."""
+
+    def __init__(self, folder: Path) -> None:
+        """Load the English table. Raise ModelFileError."""
+        table = verified(folder / TABLE, TABLE_SHA256)
+        tokenizer = bytes(verified(folder / TOKENIZER, TOKENIZER_SHA256))
+        super().__init__(table, tokenizer)
+        self.id = model_id(table, tokenizer, f"{RECIPE} {LANGUAGES_SHA256}")
+        self._folder = folder
+
+    def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return (n, dims) float32, each text by the table of its language. Raise ModelFileError at the first text in
+        another language if its table is missing, damaged or differs."""
+        vectors = super().encode(texts)
+        for row, text in enumerate(texts):
+            if language_of(text) in READ:
+                vectors[row] = units(self._others.encode(text)[None])[0]
+        return vectors
+
+    def english(self, text: str) -> Mapping[str, str]:
+        """Return English words -> the word of the text that each stands for; none for an English text. Raise
+        ModelFileError as `encode`."""
+        return self._others.english(text) if language_of(text) in READ else {}
+
+    @cached_property
+    def _others(self) -> OtherLanguages:
+        path = self._folder / LANGUAGES
+        try:
+            others = OtherLanguages(verified(path, LANGUAGES_SHA256))
+        except BadTable as error:
+            raise ModelFileError(f"{path}: {error}") from error
+        if others.dims != self.dims:
+            raise ModelFileError(f"{path}: {others.dims} dimensions, not {self.dims}")
+        return others
+
+
 @cache
-def default_embedder() -> StaticEmbedder:
+def default_embedder() -> AllLanguages:
     """Return the packaged model, loaded and verified once per process. Raise ModelFileError."""
-    return load(MODEL, TABLE_SHA256, TOKENIZER_SHA256)
+    return AllLanguages(MODEL)
 
 
 def units(rows: NDArray[np.float32]) -> NDArray[np.float32]:

