@@ -94,8 +94,11 @@ def _used_by(written: list[str], stats: CorpusStats) -> list[float]:
 
 
 def unknown_words(question: ParsedQuery, stats: CorpusStats) -> list[str]:
+    """Return the question's words of which no service holds a term; one in another language also has English terms."""
     frequencies = stats.document_frequency(term_ids(list(question.terms))).tolist()
-    return [word for word, count in zip(question.terms.values(), frequencies, strict=True) if not count]
+    counted = list(zip(question.terms.values(), frequencies, strict=True))
+    known = {word.lower() for word, count in counted if count}
+    return [word for word, count in counted if not count and word.lower() not in known]
 
 
 def corrected(question: ParsedQuery, replaced: Mapping[str, str]) -> str:

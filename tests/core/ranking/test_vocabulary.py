@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from registry.core.ranking import CorpusStats, make_record, parse_query
-from registry.core.ranking.spelling import corrected, corrections, neighbours
+from registry.core.ranking.spelling import corrected, corrections, neighbours, unknown_words
 from registry.core.ranking.vocabulary import MAX_CHARS, Neighbour, Vocabulary, is_kept
 from tests.search.listings import listing
 from tests.support.candidates import count_corpus
@@ -136,3 +136,17 @@ def test_words_of_services_that_are_gone_are_no_corrections() -> None:
         1, 1.0, STATS.terms[:0], STATS.df[:0], Vocabulary.of(["invoice"])
     )  # the vocabulary forgets a word with the next build only
     assert corrections(parse_query("invocie"), stats, None) == {}
+
+
+class Translating(WordEmbedder):
+    """Knows that a word of another language means "invoice"."""
+
+    def english(self, text: str) -> dict[str, str]:
+        return {"invoice": "Invoyce"} if "Invoyce" in text else {}
+
+
+def test_a_word_of_another_language_that_has_a_known_english_one_is_not_misspelt() -> None:
+    question = parse_query("die Invoyce für den Kunden drucken", Translating())
+    assert question.language == "de"
+    assert "invoyce" in question.terms.values()
+    assert "invoyce" not in unknown_words(question, STATS)
