@@ -29,7 +29,7 @@ TEXT_CHARS: Final = 2_048
 _WORD_START: Final = "\u2581"
 _UNKNOWN: Final = 0  # the first piece
 _MEANING_LETTERS: Final = 4
-"""Least letters of a part of a word that has a meaning of its own; shorter ones are mostly endings."""
+"""Least letters of a part of a word that has a meaning; shorter ones are mostly endings."""
 
 _ENGLISH_WORDS: Final = 24  # English words of a text, at most
 _UNSPACED: Final = re.compile("[\u3040-\u30ff\u3400-\u9fff]")
