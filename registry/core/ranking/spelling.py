@@ -94,7 +94,7 @@ def _used_by(written: list[str], stats: CorpusStats) -> list[float]:
 
 
 def unknown_words(question: ParsedQuery, stats: CorpusStats) -> list[str]:
-    """Return the question's words of which no service holds a term; one in another language also has English terms."""
+    """Return the words that no service holds. A word of another language counts as held if its English term is."""
     frequencies = stats.document_frequency(term_ids(list(question.terms))).tolist()
     counted = list(zip(question.terms.values(), frequencies, strict=True))
     known = {word.lower() for word, count in counted if count}
