@@ -29,7 +29,7 @@ _VERBS = {
     RequestedAction.CHANGE: "update edit change modify set rename move patch replace put upsert",
     RequestedAction.REMOVE: (
         "delete remove cancel archive void destroy clear revoke erase drop stop kill terminate disable deactivate "
-        "suspend unsubscribe uninstall purge reset wipe discard"
+        "suspend unsubscribe uninstall purge reset wipe discard abort undo withdraw"
     ),
     RequestedAction.SEND: "send deliver dispatch transmit",
     RequestedAction.SCHEDULE: "schedule book reserve plan",
@@ -38,6 +38,18 @@ ACTION_OF = {verb: action for action, verbs in _VERBS.items() for verb in verbs.
 
 TEXT_VERBS = frozenset(["translate", "transcribe", "summarize", "summarise", "proofread", "paraphrase", "pronounce"])
 """Verbs whose object may be called anything that is written or said."""
+
+PERSON_VERBS = frozenset(
+    ["email", "mail", "phone", "telephone", "call", "text", "message", "notify", "alert", "invite", "pay", "refund"]
+) | frozenset(["reimburse", "invoice", "bill", "charge", "ship"])
+"""Verbs that name the service by themselves: the object is whom or what it is for ("email our guest")."""
+
+_PARTICLES = {
+    "call": {"off"}, "turn": {"off", "down"}, "switch": {"off"}, "shut": {"off", "down"}, "take": {"down"},
+    "throw": {"away", "out"}, "get": {"rid"}, "opt": {"out"}, "cross": {"off", "out"},
+}  # fmt: skip
+_WITHIN_WORDS = 6
+"""Verbs that remove or stop something with a particle within so many words: "call off the meeting", "switch it off"."""
 
 _BARE_WORDS = 4
 _DETERMINERS = frozenset(
@@ -58,7 +70,10 @@ def head_verb(text: str) -> str | None:
 @lru_cache(maxsize=1_000)
 def action_of_question(text: str) -> RequestedAction | None:
     """Return the action of the first verb, or None without one. Only request words may come before the verb."""
-    for word in words(text):
+    written = words(text)
+    for place, word in enumerate(written):
+        if word in _PARTICLES and not _PARTICLES[word].isdisjoint(written[place + 1 : place + 1 + _WITHIN_WORDS]):
+            return RequestedAction.REMOVE
         if word in ACTION_OF:
             return ACTION_OF[word]
         if word not in REQUEST_WORDS:

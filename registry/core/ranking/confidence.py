@@ -12,8 +12,9 @@ _TOPIC_WEIGHT: Final = 0.25
 _NEED_WEIGHT: Final = 0.25
 """Weights, proportional to the weights of a logistic regression on the questions in benchmarks/search-lab.md."""
 
-_MEANING_NEED: Final = 0.6
-"""Weight of `need` for a question in another language than English; the rest is the topic's."""
+_MEANING_NEED: Final = 0.54
+_MEANING_TOPIC: Final = 0.36
+"""Weights of the meaning alone, for a question in another language than English."""
 
 _THRESHOLD: Final = 0.45
 _COVER_THRESHOLD: Final = 0.45
@@ -26,7 +27,7 @@ def confidence_of(cover: float, need: float, topic: float, *, in_english: bool) 
     English text, however well that answers it: there the meaning alone may suffice."""
     topic = max(0.0, topic)
     confidence = _BOTH_WEIGHT * sqrt(cover * need) + _TOPIC_WEIGHT * topic + _NEED_WEIGHT * need
-    return confidence if in_english else max(confidence, _MEANING_NEED * need + (1 - _MEANING_NEED) * topic)
+    return confidence if in_english else max(confidence, _MEANING_NEED * need + _MEANING_TOPIC * topic)
 
 
 def suffices(confidence: float, *, has_vectors: bool) -> bool:

@@ -11,7 +11,7 @@ from typing import Final, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from registry.core.ranking.actions import TEXT_VERBS, head_verb
+from registry.core.ranking.actions import PERSON_VERBS, TEXT_VERBS, head_verb
 from registry.core.ranking.naming import names_in
 from registry.core.wording.language import ENGLISH, language_of
 from registry.core.wording.particulars import NO_PARTICULARS, TOWN, Particulars, find_particulars, with_kinds
@@ -155,11 +155,12 @@ def objects_of(
 ) -> frozenset[str]:
     """Return the stems of the question's object: all stems but its verb and its particulars, and for "X to Y" alone,
     the X. A service that does the same to other things matches only the verb; it answers only if it is also near in
-    meaning. Of a verb whose object is any text ("translate a letter"), the verb itself."""
+    meaning. Of a verb whose object is any text ("translate a letter"), the verb itself. Of one that is for
+    a person ("email our guest"), no condition."""
     if len(terms) == 2 and len(ways) == 1 and set(ways[0]) == set(terms):
         return frozenset({ways[0][0]})
     verb = head_verb(text)
-    if verb not in terms.values():
+    if verb not in terms.values() or verb in PERSON_VERBS:
         return frozenset()
     if verb in TEXT_VERBS:
         return frozenset(stem for stem, word in terms.items() if word == verb)
