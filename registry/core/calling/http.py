@@ -206,15 +206,16 @@ def http_call(
         request.body = _nest(request.body, nested)
     missing = [*arguments.missing, *add_credentials(request, credentials)]
     add_variables(request, arguments.derived)
-    renamed = [(p.wire, p.name) for p in parameters if p.place == "query" and p.wire != p.name]
+    # by name: a stored schema has lost the order of the document, and every answer shows the same address
+    in_query = sorted((p for p in parameters if p.place == "query"), key=lambda p: p.name)
     has_body = any(parameter.place in ("body", "whole_body") for parameter in parameters)
     content_type = request.content_type or ((call.media_type or JSON) if has_body else None)
     described: dict[str, Any] = {
         "method": method,
         "url": template(
             address,
-            [pair for p in parameters if p.place == "query" for pair in _variables(p)],
-            renamed,
+            [pair for p in in_query for pair in _variables(p)],
+            [(p.wire, p.name) for p in in_query if p.wire != p.name],
             {p.name: p.style for p in parameters if p.place == "path" and p.style is not None},
         ),
         "headers": fixed_headers(call) or None,

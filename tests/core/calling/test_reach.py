@@ -114,6 +114,19 @@ def test_reach_and_call_agree_for_recorded_documents() -> None:
     assert seen["true"] > 400 and seen["false"] > 300
 
 
+def test_the_address_is_the_same_when_the_order_of_the_schema_is_lost() -> None:
+    """jsonb sorts the members of an object: a row is made before that, and the record after it."""
+    names = ["place", "day", "to"]
+    call = Invocation("http", URL, "GET", names=(("place", "at"), ("to", "until")))
+    told = {
+        reach_of(HOST, one, call_of(Service(), one, None)).address
+        for order in (names, sorted(names), sorted(names, key=len))
+        for properties in [dict.fromkeys(order, {"type": "string"})]
+        for one in [called(call, params={"type": "object", "properties": properties})]
+    }
+    assert told == {f"{URL}?at={{place}}&until={{to}}{{&day}}"}
+
+
 def test_a_detail_is_found_by_the_place_that_names_it_else_by_its_address() -> None:
     """Mirrors know no places, and of two capabilities with one document one place is stored."""
     origin = Origin(f"https://{HOST}/.well-known/agent", "/capabilities/0", "adp")
