@@ -30,7 +30,7 @@ ENGLISH = [
     "find cheap hotels", "I want to listen to music", "how much is a stamp", "money transfer to Warsaw", "pizza",
     "restaurant near the Louvre", "translate 手紙 into English", 'what does "Feierabend" mean in English', "café bar",
     "kubernetes", "wetter-heute.example: https://a.example/wetter", "sms api",
-    "gold price", "", "42", "?!", "\x00", "\ud800",
+    "gold price", "", "42", "?!", "\x00", "\ud800", "იაფი სასტუმროები", "எளிய வழி", "\U00020000\U00020001",
 ]  # fmt: skip
 
 

@@ -29,7 +29,7 @@ def test_a_name_is_kept_beside_its_parts() -> None:
         ("Sending SENDS sent", ["send", "send", "sent"]),
         ("Bob's don't O\u2019Neil", ["bob", "dont", "oneil"]),
         ("snake_case, 3.5 e-mail!", ["snake", "case", "3", "5", "e", "mail"]),
-        ("Grüße aus Köln", ["grusse", "aus", "koln"]),
+        ("Grüße aus Köln", ["gruss", "aus", "koln"]),
         ("天気を調べる", ["天気", "を", "調", "べる"]),
         ("予約確認PDF", ["予約", "約確", "確認", "pdf"]),
         ("カメラ ガス", ["カメ", "メラ", "ガス"]),
@@ -37,6 +37,7 @@ def test_a_name_is_kept_beside_its_parts() -> None:
         ("น้ำแข็ง", ["นา", "าแ", "แข", "ขง"]),
         ("หิมะ a\u0e31", ["หม", "มะ", "a"]),
         ("كِتاب मौसम", ["كتاب", "मौसम"]),
+        ("வானிலை হোটেল කාලය ខែ", ["வானிலை", "হোটেল", "කාලය", "ខែ"]),
         ("🦊 \x00 --", []),
     ],
 )
@@ -58,6 +59,7 @@ def test_stems(text: str, terms: list[str]) -> None:
         ("ar", "الفنادق للغرف إيجار", "فنادق غرف ايجار"),
         ("ru", "ещё билеты", "еще билет"),
         ("xx", "parcels", "parcel"),
+        ("en", "résumés, fiancée", "resumes, fiancee"),
     ],
 )
 def test_forms_of_a_word_have_one_stem_in_its_language(language: str, one: str, other: str) -> None:

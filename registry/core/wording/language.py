@@ -47,6 +47,7 @@ _SCRIPTS: Final = re.compile(
 _LETTERS_PER_SIGN: Final = {"ja": 3, "ko": 3, "zh": 3}  # Latin letters that say as much as one sign
 _ADDRESS: Final = re.compile(r"[!-~]*[A-Za-z0-9]\.[A-Za-z0-9][!-~]*")  # a host, a file, an abbreviation: of no language
 _LETTERS: Final = re.compile(r"[^\W\d_]+")
+_LATIN_LETTER: Final = re.compile("[a-z\u00aa-\u02af\u1e00-\u1eff]")  # the table says nothing about other scripts
 
 
 def language_of(text: str) -> str:
@@ -60,7 +61,7 @@ def _language_of(text: str) -> str:
     words = _LETTERS.findall(_ADDRESS.sub(" ", plain))
     if not plain.isascii() and (script := _language_of_script(words)):
         return script
-    words = [word for word in words if len(word) > 1 or not word.isascii()][:_WORDS]
+    words = [word for word in words if _LATIN_LETTER.match(word) and (len(word) > 1 or not word.isascii())][:_WORDS]
     if not words:
         return ENGLISH
     weights = _weights(buckets(words))

@@ -180,7 +180,9 @@ def stem_words(written: Sequence[str], language: str = "en") -> list[str]:
     if language == "ar":
         plain = [without_accents(word)[:TOKEN_CHARS] for word in written]
         return [_ARABIC_SUFFIX.sub("", _ARABIC_PREFIX.sub("", word)) for word in plain]
-    terms: list[str] = _LOCAL.stemmer(language).stemWords(written)
+    # the English algorithm knows no accents: "résumé" is "resume" to it; others tell endings by them
+    known = written if language in STEMMERS and language != "en" else [without_accents(word) for word in written]
+    terms: list[str] = _LOCAL.stemmer(language).stemWords(known)
     return [without_accents(term)[:TOKEN_CHARS] for term in terms]
 
 
@@ -213,6 +215,11 @@ def words(text: str) -> list[str]:
 _MARKS_IN_WORDS: Final = (
     "\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u064b-\u065f\u0670\u0900-\u0903\u093a-\u093c"
     "\u093e-\u094f\u0951-\u0957\u0962\u0963\u0e31\u0e34-\u0e3a\u0e47-\u0e4e\u0eb1\u0eb4-\u0ebc\u0ec8-\u0ecd"
+) + "".join(
+    # Bengali to Sinhala, Tibetan to Burmese, Khmer
+    char
+    for char in map(chr, (*range(0x981, 0xE00), *range(0xF00, 0x10A0), *range(0x1780, 0x1800)))
+    if unicodedata.category(char) in ("Mn", "Mc")
 )
 _MARKED_TOKEN: Final = re.compile(rf"[^\W_]+(?:[{_MARKS_IN_WORDS}]+[^\W_]*)*(?:'[a-z]+)?")
 """A token with the vowel and tone signs of its script, which `\\w` leaves out."""

@@ -121,7 +121,7 @@ def test_the_address_is_the_same_when_the_order_of_the_schema_is_lost() -> None:
     told = {
         reach_of(HOST, one, call_of(Service(), one, None)).address
         for order in (names, sorted(names), sorted(names, key=len))
-        for properties in [dict.fromkeys(order, {"type": "string"})]
+        for properties in [{name: {"type": "string"} for name in order}]
         for one in [called(call, params={"type": "object", "properties": properties})]
     }
     assert told == {f"{URL}?at={{place}}&until={{to}}{{&day}}"}
