@@ -106,9 +106,9 @@ def _parameters(need: Any) -> Iterator[tuple[str, str]]:
     for name, value in {"q": need}.items() if isinstance(need, str) else need.items():
         if value is None:
             continue  # as if it were absent
-        items = value if isinstance(value, list) and name != "q" else [value]
-        texts = [_text(item) for item in items]
-        if None in texts or (isinstance(value, list) and any("," in str(text) for text in texts)):
+        texts = [_text(item) for item in value] if isinstance(value, list) else [_text(value)]
+        is_ambiguous = isinstance(value, list) and any("," in str(text) for text in texts)
+        if None in texts or is_ambiguous or (name == "q" and not isinstance(value, str)):
             shown = name if _PLAIN_NAME.fullmatch(name) else "a member"
             allowed = (
                 "a text" if name == "q" else "a text, a whole number, true, false, or a list of texts without commas"

@@ -60,6 +60,7 @@ async def test_parameters_of_the_query_hold_for_needs_without_their_own(api: Api
         ("  ", "invalid-parameter", "needs.1: q: is required and must not be blank"),
         ({}, "invalid-parameter", "needs.1: q: is required"),
         ({"q": ["a"]}, "invalid-parameter", "needs.1: q: must be a text"),
+        ({"q": 7}, "invalid-parameter", "needs.1: q: must be a text"),
         ({"q": "a", "limit": "many"}, "invalid-parameter", "needs.1: limit: must be a whole number"),
         ({"q": "a", "limit": 1.5}, "invalid-parameter", "needs.1: limit: must be a text, a whole number"),
         ({"q": "a", "tag": ["x,y"]}, "invalid-parameter", "needs.1: tag: must be a text, a whole number"),
