@@ -6,6 +6,7 @@ OwnApi calls an ASGI application without connection and middleware: the request 
 the first request to the API, and each further one pays here. RemoteApi uses HTTPS and bounds every answer.
 """
 
+import re
 import ssl
 from collections.abc import Callable, Mapping, MutableMapping, Set
 from dataclasses import dataclass, field
@@ -104,6 +105,7 @@ class ApiSource(Protocol):
         """Return `function(*arguments)`, called elsewhere when `size` bytes are too many for this process."""
 
 
+_DOT_SEGMENT: Final = re.compile(r"(?<=/)\.{1,2}(?=/|$)")
 LOCAL_CLIENT: Final = "local"
 """The client over stdio, in place of an address."""
 
@@ -179,7 +181,9 @@ class RemoteApi:
     async def ask(
         self, caller: Caller, path: str, query: Mapping[str, str] | None = None, *, body: bytes | None = None
     ) -> ApiAnswer:
-        url = f"{self.url}{quote(path)}" + (f"?{urlencode(query)}" if query else "")
+        # `..` in the name of a capability is not a way to other operations of the registry
+        encoded = _DOT_SEGMENT.sub(lambda dots: "%2E" * len(dots[0]), quote(path))
+        url = f"{self.url}{encoded}" + (f"?{urlencode(query)}" if query else "")
         headers = {"Accept": "application/json"} | ({} if body is None else {"Content-Type": "application/json"})
         received = bytearray()
         try:

@@ -85,6 +85,10 @@ async def test_a_remote_registry_answers_the_same(own_api: Api, version: str) ->
                     for column in result.get("services", ()):
                         column.pop("record_url", None)
                 assert ours == theirs
+            for name in ("..", "../../" + PIGEON, "a/./../b"):  # no way to other operations of the registry
+                unknown = await refused(remote, "get_capability", domain=PIGEON, name=name)
+                assert unknown == await refused(near, "get_capability", domain=PIGEON, name=name)
+                assert "has a capability of this name" in unknown
 
 
 async def test_a_registry_that_is_away_is_an_error_of_the_tool(tmp_path: Path) -> None:
