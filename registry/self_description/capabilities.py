@@ -116,6 +116,8 @@ CAPABILITIES: Final = (
             _text("auth_type", "none, api_key, oauth2 or unknown, comma separated.", "none"),
             _text("pricing_type", "free, freemium, paid or unknown, comma separated.", "free"),
             _text("protocol", "Only services with one of these protocols, comma separated.", "woa-rest"),
+            _text("callable", "true, false or unknown, comma separated: whether the call is known.", "true"),
+            _text("include", "call: each capability has its call, ready to be sent; at most ten rows.", "call"),
             _count("min_score", "Minimum score, 0 to 100.", 60, minimum=0, maximum=100)
         ),
         "data:query",

@@ -11,6 +11,7 @@ from registry.settings import Settings
 _FRONT: Final = """waypost, a discovery registry for the agent web
 
 Find a service       {base}/api/discover?q=send+an+email
+and its call         {base}/api/discover?q=send+an+email&limit=1&include=call&view=brief
 List services        {base}/api/services
 Follow changes       {base}/api/feed, {base}/changes.atom
 Submit a host        POST {base}/api/services {{"domain": "example.org"}}
