@@ -29,6 +29,7 @@ from registry.store.records import CapabilityRecord, ServiceRecord
 from registry.wiring import Waypost, open_waypost
 
 _BATCH = 500
+_REACH = {"callable": "true", "kind": "http", "method": "POST", "address": "https://api.pigeonpost.example/v2/parcels"}
 _NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 
 
@@ -70,7 +71,10 @@ def _capabilities(listing: Listing) -> list[CapabilityRecord]:
         for capability in listing.capabilities
     )
     as_json = (to_json(Service(capabilities=(capability,)))["capabilities"][0] for capability in capabilities)
-    return [CapabilityRecord(str(value["name"]), value) for value in as_json]
+    # older trees have no reach; without it, each answer would make that of capabilities recorded by them
+    names = {field.name for field in dataclasses.fields(CapabilityRecord)}
+    more: dict[str, Any] = {"reach": _REACH} if "reach" in names else {}
+    return [CapabilityRecord(str(value["name"]), value, **more) for value in as_json]
 
 
 async def serve(waypost: Waypost) -> None:
