@@ -64,7 +64,7 @@ def _language_of(text: str) -> str:
     words = [word for word in words if _LATIN_LETTER.match(word) and (len(word) > 1 or not word.isascii())][:_WORDS]
     if not words:
         return ENGLISH
-    weights = _weights(buckets(words))
+    weights = _weights(words)
     best = max(range(len(LATIN)), key=weights.__getitem__)
     margin = _CLEARLY if len(words) > 1 or not plain.isascii() else _CLEARLY_ONE_WORD
     return LATIN[best] if weights[best] - weights[0] >= margin else ENGLISH
@@ -94,9 +94,17 @@ def buckets(words: Sequence[str]) -> list[int]:
     return rows
 
 
-def _weights(rows: list[int]) -> list[float]:
-    weights: list[float] = (_table()[rows].sum(axis=0, dtype="f4") * (SCALE * len(rows) ** -0.5)).tolist()
+def _weights(words: Sequence[str]) -> list[float]:
+    totals, counts = zip(*map(_weights_of_word, words), strict=True)
+    weights: list[float] = (sum(totals) * (SCALE * sum(counts) ** -0.5)).tolist()
     return weights
+
+
+@lru_cache(maxsize=20_000)
+def _weights_of_word(word: str) -> tuple[Any, int]:
+    """Return the sum of the table's rows for one word, and their number."""
+    rows = buckets([word])
+    return _table()[rows].sum(axis=0, dtype="i4"), len(rows)
 
 
 @cache
