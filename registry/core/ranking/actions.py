@@ -42,7 +42,7 @@ TEXT_VERBS = frozenset(["translate", "transcribe", "summarize", "summarise", "pr
 PERSON_VERBS = frozenset(
     ["email", "mail", "phone", "telephone", "call", "text", "message", "notify", "alert", "invite", "pay", "refund"]
 ) | frozenset(["reimburse", "invoice", "bill", "charge", "ship"])
-"""Verbs that name the service by themselves: the object is whom or what it is for ("email our guest")."""
+"""Verbs that name the service by themselves; the object says for which person ("email our guest")."""
 
 _PARTICLES = {
     "call": {"off"}, "turn": {"off", "down"}, "switch": {"off"}, "shut": {"off", "down"}, "take": {"down"},

@@ -126,7 +126,7 @@ def parse_query(text: str, embedder: Embedder | None = None) -> ParsedQuery:
 
 def _with_english(own: Mapping[str, str], english: Mapping[str, str], unknown: Collection[str]) -> dict[str, str]:
     """Return the terms of a question in another language and those of its English words -> the user's word. Its own
-    words find services in its language; one that is an English word too ("die") would find others."""
+    words find services in its language; words that are English too ("die") would find others."""
     kept = {stem: word for stem, word in own.items() if word in unknown}
     return kept | {stem: english[word] for stem, word in query_terms(" ".join(english)).items() if word in english}
 
@@ -155,8 +155,8 @@ def objects_of(
 ) -> frozenset[str]:
     """Return the stems of the question's object: all stems but its verb and its particulars, and for "X to Y" alone,
     the X. A service that does the same to other things matches only the verb; it answers only if it is also near in
-    meaning. Of a verb whose object is any text ("translate a letter"), the verb itself. Of one that is for
-    a person ("email our guest"), no condition."""
+    meaning. Of a verb whose object is any text ("translate a letter"), the verb itself. A verb for a
+    person ("email our guest") sets no condition."""
     if len(terms) == 2 and len(ways) == 1 and set(ways[0]) == set(terms):
         return frozenset({ways[0][0]})
     verb = head_verb(text)

@@ -79,8 +79,8 @@ MAX_LANGUAGES: Final = 2
 
 
 def other_languages(listing: Listing) -> tuple[str, ...]:
-    """Return the languages besides English that the listing's texts are in: the one of its own words, then those that
-    its documents declare. Only languages with a stemmer."""
+    """Return the languages besides English in the listing's texts: the language of its words, then the languages of its
+    documents. Only languages with a stemmer."""
     name, description = own_text(listing)
     capabilities = " ".join(text or capability for capability, text in capability_texts(listing))
     found = [language_of(text) for text in (f"{name} {description}", capabilities) if text]
