@@ -285,7 +285,7 @@ TOOLS: Final = (
     _tool(
         "compare_services",
         "Compare services",
-        "The facts of two to five services side by side.",
+        "Returns the facts of two to five services side by side.",
         _COMPARE,
         schemas.COMPARED,
     ),
@@ -315,6 +315,8 @@ _RARE: Final = ("sort", "max_bytes")
 _ESSENTIAL: Final = ("type", "description", "enum", "items", "minimum", "maximum", "default")
 _MAX_CHOICES: Final = 8
 _MAX_OUTPUT_BYTES: Final = 500
+_MAX_MEMBERS_BYTES: Final = 200
+"""Bytes of an output schema, and of its members alone where it has more."""
 
 
 def _lean(tool: types.Tool) -> types.Tool:
@@ -323,8 +325,9 @@ def _lean(tool: types.Tool) -> types.Tool:
     takes: Schema = {"type": "object", "properties": arguments}
     if required := tool.input_schema["required"]:
         takes["required"] = required
-    returns = _without_descriptions(tool.output_schema)
-    is_small = len(orjson.dumps(returns)) <= _MAX_OUTPUT_BYTES
+    whole = _without_descriptions(tool.output_schema)
+    members = {name: {"type": one["type"]} for name, one in whole["properties"].items() if "type" in one}
+    shapes = ((whole, _MAX_OUTPUT_BYTES), ({"type": "object", "properties": members}, _MAX_MEMBERS_BYTES))
     hints = types.ToolAnnotations(destructive_hint=False)
     if tool.annotations is not None and tool.annotations.read_only_hint:
         hints = types.ToolAnnotations(read_only_hint=True)
@@ -333,7 +336,7 @@ def _lean(tool: types.Tool) -> types.Tool:
         title=tool.title,
         description=tool.description,
         input_schema=takes,
-        output_schema=returns if is_small else None,
+        output_schema=next((shape for shape, most in shapes if len(orjson.dumps(shape)) <= most), None),
         annotations=hints,
     )
 

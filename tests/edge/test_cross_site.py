@@ -83,7 +83,7 @@ async def test_other_media_types_are_refused_by_the_whole_api(api: Api) -> None:
 
 async def test_json_of_pages_of_other_sites_is_refused_where_it_writes(api: Api) -> None:
     for method, path, is_form in all_writes(api):
-        reads = path.startswith(("/ard/", "/mcp", "/v0", "/api/records", "/woa/discover"))
+        reads = path.startswith(("/ard/", "/mcp", "/v0", "/api/discover", "/api/records", "/woa/discover"))
         for headers in CROSS:
             if not reads and not is_form:
                 answer = await sent(api, method, path, JSON, **headers)

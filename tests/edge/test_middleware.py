@@ -106,7 +106,7 @@ async def test_errors_are_problems_that_adp_clients_can_read(api: Api) -> None:
     [
         ("DELETE", "/api/services", "GET, HEAD, OPTIONS, POST"),
         ("PUT", f"/api/services/{PIGEON}", "GET, HEAD, OPTIONS"),
-        ("POST", "/api/discover", "GET, HEAD, OPTIONS"),
+        ("PUT", "/api/discover", "GET, HEAD, OPTIONS, POST"),
         ("GET", "/api/validate", "OPTIONS, POST"),
         ("HEAD", "/api/validate", "OPTIONS, POST"),
         ("POST", "/healthz", "GET, HEAD"),

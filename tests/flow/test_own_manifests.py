@@ -163,6 +163,7 @@ REFUSED = {
     # the host of the example cannot be claimed, and nobody has submitted it
     "claim_api_claims_post": 400,
     "file_api_reports_post": 404,
+    "give_api_feedback_post": 404,
     # the example has what another registry issued: the id of a document, secret addresses
     "one_evidence_api_services__domain__evidence__id__get": 404,
     "raw_api_services__domain__evidence__id__raw_get": 404,
