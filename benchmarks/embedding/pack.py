@@ -24,18 +24,7 @@ def packed(table: Gated, dims: int = DIMS) -> bytes:
     can be compared with the table's vectors.
     """
     basis = _basis(table.rows, dims)
-    rows = table.rows @ basis
-    gate_scale = max(np.abs(table.keys).max(), np.abs(table.queries).max()) / 127
-    return encode_arrays(
-        {
-            "rows": _int8(rows, np.abs(rows).max() / (127 * CLIP)),
-            "gate_keys": _int8(table.keys, gate_scale),
-            "gate_queries": _int8(table.queries, gate_scale),
-            "gate_bias": table.bias[:, 0].astype("<f2"),
-            "gate_scale": np.array([gate_scale], "<f4"),
-            "basis": basis.astype("<f2"),
-        }
-    )
+    return encode_arrays({**_gated(table, basis), "basis": basis.astype("<f2")})
 
 
 def packed_languages(table: Gated, dims: int, english: tuple[NDArray[Any], list[str]], reader: Tokenizer) -> bytes:
@@ -45,16 +34,10 @@ def packed_languages(table: Gated, dims: int, english: tuple[NDArray[Any], list[
     numbers of lines of `english_words`; `pieces`, one a line, and `piece_scores`: the tokenizer.
     """
     basis = _basis(table.rows, dims)
-    rows = table.rows @ basis
-    gate_scale = max(np.abs(table.keys).max(), np.abs(table.queries).max()) / 127
     vocabulary = json.loads(reader.to_str())["model"]["vocab"]
     return encode_arrays(
         {
-            "rows": _int8(rows, np.abs(rows).max() / (127 * CLIP)),
-            "gate_keys": _int8(table.keys, gate_scale),
-            "gate_queries": _int8(table.queries, gate_scale),
-            "gate_bias": table.bias[:, 0].astype("<f2"),
-            "gate_scale": np.array([gate_scale], "<f4"),
+            **_gated(table, basis),
             "basis": basis.T.astype("<f2"),
             "english": english[0].astype("<u2"),
             "english_words": _lines(english[1]),
@@ -62,6 +45,19 @@ def packed_languages(table: Gated, dims: int, english: tuple[NDArray[Any], list[
             "piece_scores": np.array([score for _, score in vocabulary], "<f2"),
         }
     )
+
+
+def _gated(table: Gated, basis: Floats) -> dict[str, NDArray[Any]]:
+    """Return the arrays of registry/search/gated_table.py."""
+    rows = table.rows @ basis
+    gate_scale = max(np.abs(table.keys).max(), np.abs(table.queries).max()) / 127
+    return {
+        "rows": _int8(rows, np.abs(rows).max() / (127 * CLIP)),
+        "gate_keys": _int8(table.keys, gate_scale),
+        "gate_queries": _int8(table.queries, gate_scale),
+        "gate_bias": table.bias[:, 0].astype("<f2"),
+        "gate_scale": np.array([gate_scale], "<f4"),
+    }
 
 
 def _lines(texts: list[str]) -> NDArray[np.uint8]:

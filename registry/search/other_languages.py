@@ -1,6 +1,6 @@
 """Questions and services in other languages than English, without a model: a second table in the English table's space.
 
-The vector of a text is the gated sum of the rows of its pieces, as in embedding.py, and was fitted so that it is near
+The vector of a text is the gated sum of the rows of its pieces (gated_table.py), and was fitted so that it is near
 the English table's vector of the English translation. So a question in one language finds services in another, and the
 vectors of English texts stay as they are. Each piece also has up to three English words that it stands for, by which
 the words of the question are found in English texts.
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 
 from registry.search.column_store import read_arrays
+from registry.search.gated_table import GatedTable
 
 READ: Final = frozenset(["de", "fr", "es", "pt", "it", "nl", "pl", "ja", "zh", "ar"])
 """The languages that the table was fitted on; texts in others are read as English."""
@@ -55,22 +56,17 @@ class OtherLanguages:
         """Read the table. Raise BadTable."""
         try:
             arrays = read_arrays(raw)
-            self._rows: NDArray[np.int8] = arrays["rows"]
+            self._table = GatedTable(arrays)
             self._basis: NDArray[np.float32] = arrays["basis"].astype(np.float32)
-            self._keys: NDArray[np.int8] = arrays["gate_keys"]
-            self._queries: NDArray[np.int8] = arrays["gate_queries"]
-            self._bias: NDArray[np.float16] = arrays["gate_bias"]
-            self._scale = float(arrays["gate_scale"][0])
             self._english: NDArray[np.uint16] = arrays["english"]
             self._words = bytes(arrays["english_words"]).decode().split("\n")
             pieces = bytes(arrays["pieces"]).decode().split("\n")
             self._tokenizer = tokenizer_of(pieces, arrays["piece_scores"])
         except (ValueError, KeyError, IndexError) as error:
             raise BadTable(f"the table of other languages cannot be read: {error}") from error
-        sizes = {len(array) for array in (self._rows, self._keys, self._queries, self._bias, self._english)}
         if (
-            sizes != {len(pieces)}
-            or self._basis.shape[:1] != self._rows.shape[1:]
+            {self._table.tokens, len(self._english)} != {len(pieces)}
+            or self._basis.shape[:1] != (self._table.dims,)
             or int(self._english.max()) >= len(self._words)
         ):
             raise BadTable("the parts of the table of other languages differ in size")
@@ -81,10 +77,7 @@ class OtherLanguages:
         numbers = np.array([piece.number for piece in self._pieces(text)], np.int64)
         if not len(numbers):
             return np.zeros(self.dims, np.float32)
-        mean = self._queries[numbers].mean(axis=0, dtype=np.float32) * (self._scale * self._scale)
-        logits = self._bias[numbers].astype(np.float32) + self._keys[numbers].astype(np.float32) @ mean
-        gate = np.float32(2) / (np.float32(1) + np.exp(-logits))
-        total: NDArray[np.float32] = (gate @ self._rows[numbers].astype(np.float32)) @ self._basis
+        total: NDArray[np.float32] = self._table.sum(numbers) @ self._basis
         return total
 
     def english(self, text: str) -> dict[str, str]:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from registry.core.ranking.actions import PERSON_VERBS, TEXT_VERBS, head_verb
 from registry.core.ranking.naming import names_in
+from registry.core.ranking.vectors import units
 from registry.core.wording.language import ENGLISH, language_of
 from registry.core.wording.particulars import NO_PARTICULARS, TOWN, Particulars, find_particulars, with_kinds
 from registry.core.wording.text import (
@@ -117,7 +118,7 @@ def parse_query(text: str, embedder: Embedder | None = None) -> ParsedQuery:
     if len(saying_nothing) < len(kinds):
         if len(terms) - len(particulars) > _FEW_TERMS:
             kinds = {word: "" if kind == TOWN else kind for word, kind in kinds.items()}
-        rows = _normalised(rows + embedder.encode([bare(with_kinds(text, kinds)) for text in texts]))
+        rows = units(rows + embedder.encode([bare(with_kinds(text, kinds)) for text in texts]))
     if not rows[0].any():
         return plain
     needs, is_name = rows if is_single else rows[1:], len(unknown_words) == len(terms) and not english
@@ -129,12 +130,6 @@ def _with_english(own: Mapping[str, str], english: Mapping[str, str], unknown: C
     words find services in its language; words that are English too ("die") would find others."""
     kept = {stem: word for stem, word in own.items() if word in unknown}
     return kept | {stem: english[word] for stem, word in query_terms(" ".join(english)).items() if word in english}
-
-
-def _normalised(rows: NDArray[np.float32]) -> NDArray[np.float32]:
-    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-    units: NDArray[np.float32] = np.divide(rows, lengths, out=np.zeros_like(rows), where=lengths > 0)
-    return units
 
 
 def _stems_of(found: Particulars, terms: Mapping[str, str]) -> tuple[frozenset[str], frozenset[str]]:

@@ -16,6 +16,13 @@ Floats = NDArray[np.float32]
 Bytes = NDArray[np.int8]
 
 
+def units(rows: Floats) -> Floats:
+    """Return the rows scaled to length 1; rows of zeros stay unchanged."""
+    norms = np.sqrt(np.einsum("ij,ij->i", rows, rows))[:, None]
+    out: Floats = np.divide(rows, norms, out=np.zeros_like(rows), where=norms > 0)
+    return out
+
+
 def pack(rows: Floats) -> Bytes:
     """Return rows (n, dims) of any length as int8: the largest number of each row becomes 127; zero rows stay zero."""
     clean = np.where(np.isfinite(rows), rows, 0.0).astype(np.float64)
