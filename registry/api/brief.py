@@ -11,7 +11,7 @@ import orjson
 from registry.actions.queries.discover import DiscoverPage, FoundCapability, SearchResult
 from registry.api.rows import CALLABLE
 from registry.api.schemas import discovery as schemas
-from registry.core.reading.plain_text import ELLIPSIS, line
+from registry.core.reading.plain_text import line_of_bytes
 from registry.edge.responses import capability_url
 
 MAX_NEAREST: Final = 3
@@ -58,7 +58,7 @@ def _row(result: SearchResult, base: str, calls: Mapping[tuple[str, str], Any] |
     found, *others = result.capabilities or (None,)
     row: schemas.BriefRow = {
         "domain": card.host,
-        "name": short(card.name, _NAME_BYTES),
+        "name": line_of_bytes(card.name, _NAME_BYTES),
         "why": _why(result.matched_terms if found is None else found.matched_terms or result.matched_terms),
         "trust": card.trust_level,
         "confident": result.hit.confident,
@@ -66,7 +66,7 @@ def _row(result: SearchResult, base: str, calls: Mapping[tuple[str, str], Any] |
         "also": [other.name for other in others[:MAX_ALSO] if other is not None],
     }
     if found is None:
-        row["description"] = short(card.description, _DESCRIPTION_BYTES)
+        row["description"] = line_of_bytes(card.description, _DESCRIPTION_BYTES)
     if card.injection_flags:
         row["injection_flags"] = card.injection_flags
     _fit(row)
@@ -79,7 +79,7 @@ def _capability(found: FoundCapability, host: str, base: str) -> schemas.BriefCa
     reach = found.reach
     shown: schemas.BriefCapability = {
         "name": found.name,
-        "description": short(found.description, _DESCRIPTION_BYTES),
+        "description": line_of_bytes(found.description, _DESCRIPTION_BYTES),
         "callable": CALLABLE[reach["callable"]],
         "kind": reach.get("kind"),
         "method": reach.get("method"),
@@ -103,7 +103,7 @@ def _address(address: str | None) -> str | None:
 
 
 def _why(terms: Sequence[str]) -> str:
-    words = ", ".join(short(term, _WORD_BYTES) for term in terms[:_WORDS])
+    words = ", ".join(line_of_bytes(term, _WORD_BYTES) for term in terms[:_WORDS])
     return f"Matches: {words}." if words else "Nearest in meaning; no word of the query matches."
 
 
@@ -114,20 +114,10 @@ def _fit(row: schemas.BriefRow) -> None:
         row["also"] = []
     over = _size(row) - ROW_BYTES
     if over > 0:
-        shown["description"] = short(shown["description"], max(0, len(shown["description"].encode()) - over))
+        shown["description"] = line_of_bytes(shown["description"], max(0, len(shown["description"].encode()) - over))
 
 
 def _size(row: Any) -> int:
     """Return the bytes of a row; an encoded byte of an address (`%E3`) counts as five, because it is 1.5 tokens."""
     text = orjson.dumps(row)
     return len(text) + 2 * text.count(b"%")
-
-
-def short(text: str, max_bytes: int) -> str:
-    """Return a text on one line, of at most this many bytes; a cut one ends in an ellipsis, if that has room."""
-    said = line(text, max_bytes)
-    encoded = said.encode()
-    if len(encoded) <= max_bytes:
-        return said
-    room = max_bytes - len(ELLIPSIS.encode())
-    return encoded[:room].decode(errors="ignore").rstrip() + ELLIPSIS if room > 0 else ""

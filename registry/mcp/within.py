@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import orjson
 
-from registry.core.reading.plain_text import ELLIPSIS, line
+from registry.core.reading.plain_text import line_of_bytes
 
 TEXT_SHARE: Final = 4
 """One part in four of a result's bytes is for its text, the rest for its structured content."""
@@ -27,12 +27,8 @@ def split(max_bytes: int) -> tuple[int, int]:
 
 
 def short(text: Any, max_bytes: int) -> str:
-    """Return a text on one line, of at most this many bytes; a cut one ends in an ellipsis."""
-    said = line(str(text or ""), max_bytes)
-    encoded = said.encode()
-    if len(encoded) <= max_bytes:
-        return said
-    return encoded[: max_bytes - len(ELLIPSIS.encode())].decode(errors="ignore").rstrip() + ELLIPSIS
+    """Return a text on one line, of at most this many bytes, see `line_of_bytes`; an empty one for null."""
+    return line_of_bytes(str(text or ""), max_bytes)
 
 
 def members_within(members: Iterable[tuple[str, Any]], budget: int) -> tuple[dict[str, Any], list[str], int]:

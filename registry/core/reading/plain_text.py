@@ -149,6 +149,16 @@ def line(text: str, chars: int) -> str:
     return " ".join(plain(" ".join(text[: chars * _WINDOW].split()), chars).split())
 
 
+def line_of_bytes(text: str, max_bytes: int) -> str:
+    """Return `line` in at most this many bytes of UTF-8. A cut one ends in an ellipsis, if that has room."""
+    said = line(text, max_bytes)
+    encoded = said.encode()
+    if len(encoded) <= max_bytes:
+        return said
+    room = max_bytes - len(ELLIPSIS.encode())
+    return encoded[:room].decode(errors="ignore").rstrip() + ELLIPSIS if room > 0 else ""
+
+
 def unbroken(line: bytes) -> bytes:
     """Return JSON that has no line breaks as one line for all readers, including readers that split at U+2028."""
     return _JSON_BREAKS.sub(lambda found: b"\\u%04x" % ord(found[0].decode()), line)  # guard: unbroken-json
