@@ -69,11 +69,9 @@ def _joined(question: ParsedQuery, stats: CorpusStats) -> dict[str, str]:
     if not 1 < len(written) <= _JOINED_WITHIN:
         return {}
     pairs = [pair for pair in pairwise(written) if REQUEST_WORDS.isdisjoint(pair)]
-    used_by = _used_by([word for pair in pairs for word in (*pair, "".join(pair))], stats)
+    used_by = zip(pairs, _used_by(["".join(pair) for pair in pairs], stats), strict=True)
     return {
-        f"{first} {second}": first + second
-        for (first, second), one, other, both in zip(pairs, used_by[::3], used_by[1::3], used_by[2::3], strict=True)
-        if both and both >= min(one, other)
+        " ".join(pair): "".join(pair) for pair, both in used_by if both and both >= min(_used_by(list(pair), stats))
     }
 
 

@@ -103,6 +103,7 @@ _AFTER_NUMBER: Final = _PERIOD_WORDS.union(_UNITS.split())
 _LANGUAGE_NAMES: Final = frozenset(_LANGUAGES.split())
 _ONE_WORD_PLACES: Final = frozenset(_PLACES.split())
 _OTHER_PLACES: Final = frozenset(name.replace("_", " ") for name in _LONG_PLACES.split())
+_FIRST_OF_OTHERS: Final = frozenset(name.partition(" ")[0] for name in _OTHER_PLACES)
 
 _WHICH: Final = frozenset(["next", "last", "past", "coming", "this", "every", "each", "per"])
 _BEFORE_LANGUAGE: Final = frozenset(["in", "into", "to", "from"])
@@ -178,7 +179,7 @@ def _is_number(word: str) -> bool:
 
 def _places(words: list[str]) -> set[int]:
     found = {place for place, word in enumerate(words) if word in _ONE_WORD_PLACES}
-    for place in range(len(words) - 1):
+    for place in [place for place, word in enumerate(words) if word in _FIRST_OF_OTHERS]:
         for end in range(place + 2, min(place + _MAX_PLACE_WORDS, len(words)) + 1):
             if " ".join(words[place:end]) in _OTHER_PLACES:
                 found.update(range(place, end))
