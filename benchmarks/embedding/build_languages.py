@@ -20,7 +20,12 @@ import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:  # NumPy reads the number of its threads when it is imported
+    from tokenizers import Tokenizer
+
+    from benchmarks.embedding.fit import Corpus, Floats
 
 SOURCES: Final = Path(__file__).with_name("language_sources.json")
 SEED: Final = 0
@@ -115,7 +120,7 @@ def _build(root: Path, model: Path, out: Path, dims: int) -> None:
     print(f"{out}: {len(raw)} bytes, sha256 {hashlib.sha256(raw).hexdigest()}")
 
 
-def _initial_rows(corpus: "Corpus", aims: "Floats", pieces: int) -> "Floats":  # type: ignore[name-defined]  # noqa: F821
+def _initial_rows(corpus: "Corpus", aims: "Floats", pieces: int) -> "Floats":
     """Return the mean of the aims of the texts that have a piece, minus the mean of all, weighted by its rarity."""
     import numpy as np
     from scipy import sparse  # type: ignore[import-untyped]  # the package ships no types
@@ -133,7 +138,7 @@ def _known(ids: Sequence[int]) -> list[int]:
     return [number for number in ids if number > 1][:_READ]
 
 
-def _by_number(reader: "Tokenizer") -> list[str]:  # type: ignore[name-defined]  # noqa: F821
+def _by_number(reader: "Tokenizer") -> list[str]:
     return [piece for piece, _ in sorted(reader.get_vocab().items(), key=lambda item: item[1])]
 
 
