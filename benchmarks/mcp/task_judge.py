@@ -52,7 +52,7 @@ class Sent:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a document describes a capability. `path` is None where no document says how it is called."""
+    """Where a document describes a capability. `path`: None if no document says how it is called."""
 
     host: str
     path: str | None

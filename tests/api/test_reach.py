@@ -89,7 +89,7 @@ async def test_views_are_named(api: Api) -> None:
 
 
 async def test_one_request_leads_to_the_call(api: Api) -> None:
-    """`call` is the one of the record, in both views; null where there is none."""
+    """Both views show the `call` of the record; null without one."""
     for question in QUESTIONS:
         full = (await api.json("/api/discover", q=question, include="call"))["data"]
         for row in full:

@@ -1,4 +1,4 @@
-"""The language of a short text is told by its script and the parts of its words."""
+"""The language of a short text is detected by its script and the parts of its words."""
 
 import pytest
 from hypothesis import given

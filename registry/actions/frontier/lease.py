@@ -52,7 +52,7 @@ async def recover(uow: UnitOfWork, *, now: datetime) -> int:
 async def make_jobs(
     uow: UnitOfWork, domains: Sequence[str], now: datetime, call_checks: CallChecks
 ) -> tuple[DomainJob, ...]:
-    """Return the jobs of leased domains. `call_checks`: of which hosts addresses for calls are checked."""
+    """Return the jobs of leased domains. `call_checks`: which hosts have their addresses for calls checked."""
     limits = await uow.holds.limits(domains)
     hosts = []
     for host in await uow.hosts.due(domains, now=now):

@@ -138,7 +138,7 @@ async def _known_of(uow: UnitOfWork, names: Collection[str]) -> Known:
 @dataclass(eq=False)
 class CrawlActions:
     """What a crawler does with the store: it leases domains and records their visits. `_lease_for`: how long a lease
-    lasts. `_call_checks`: of which hosts addresses for calls are checked."""
+    lasts. `_call_checks`: which hosts have their addresses for calls checked."""
 
     _store: Store
     _clock: Clock

@@ -1,4 +1,4 @@
-"""Tell the language of a short text: by its script, and for Latin script by the parts of its words.
+"""Detect the language of a short text: by its script, and for Latin script by the parts of its words.
 
 Questions have two to six words, often without any function word. General libraries are wrong for one in ten of these
 and take three to a hundred megabytes; a table of hashed parts of words, fitted on the translations of interfaces

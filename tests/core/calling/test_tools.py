@@ -1,4 +1,4 @@
-"""A capability as a tool definition: valid under the limits and the types of each vendor, whatever the site wrote."""
+"""A capability as a tool definition: valid under the limits and the types of each vendor, for any text of a site."""
 
 import json
 import re
