@@ -13,7 +13,7 @@ from registry.api.params import existing
 from registry.api.rows import project
 from registry.api.schemas.monitoring import FormatRow, OneProblemType, ProblemTypes, Rubric, RubricRule
 from registry.core.formats import FORMATS
-from registry.core.merging.trust import LEVELS, REASONS
+from registry.core.merging.trust import CHECKED, IDENTITIES, REASONS, meaning_of_level
 from registry.core.names.opt_out import FILE_PATH, TXT_LABEL
 from registry.core.scoring.rubric import BESIDE, METHOD, QUESTIONS, RUBRIC, SECTION_POINTS, VERSION
 from registry.core.visiting.robots import PRODUCT
@@ -63,7 +63,7 @@ async def problem_type(request: Request, slug: ProblemSlug) -> Response:
     description="Every reason that a score can name: what was seen, what it costs, how to fix it, and which "
     "specification requires it. `version` is stored with each score. `method` explains how a score is computed, "
     "`beside` what is shown beside it but is not part of it, such as freshness. "
-    "`trust` says what the trust levels mean and why a level is not higher.",
+    "`trust` says what the words of identity and the trust levels mean, and why one is not better.",
 )
 async def rubric(request: Request) -> Response:
     content: Rubric = {
@@ -78,8 +78,12 @@ async def rubric(request: Request) -> Response:
         "beside": BESIDE,
         "trust": {
             "levels": [
-                {"trust_level": level, "checked": about.checked, "means": about.means}
-                for level, about in LEVELS.items()
+                {"trust_level": level, "checked": checked, "means": meaning_of_level(level)}
+                for level, checked in CHECKED.items()
+            ],
+            "identities": [
+                {"identity": word, "label": about.label, "means": about.means, "trust_level": about.trust_level}
+                for word, about in IDENTITIES.items()
             ],
             "reasons": [{"reason": reason.code, "says": reason.says, "fix": reason.fix} for reason in REASONS.values()],
         },

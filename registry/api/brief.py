@@ -11,6 +11,7 @@ import orjson
 from registry.actions.queries.discover import DiscoverPage, FoundCapability, SearchResult
 from registry.api.rows import CALLABLE
 from registry.api.schemas import discovery as schemas
+from registry.core.merging.trust import doubt_of
 from registry.core.reading.plain_text import line_of_bytes
 from registry.edge.responses import capability_url
 
@@ -61,12 +62,15 @@ def _row(result: SearchResult, base: str, calls: Mapping[tuple[str, str], Any] |
         "name": line_of_bytes(card.name, _NAME_BYTES),
         "why": _why(result.matched_terms if found is None else found.matched_terms or result.matched_terms),
         "trust": card.trust_level,
+        "identity": card.identity,
         "confident": result.hit.confident,
         "capability": None if found is None else _capability(found, card.host, base),
         "also": [other.name for other in others[:MAX_ALSO] if other is not None],
     }
     if found is None:
         row["description"] = line_of_bytes(card.description, _DESCRIPTION_BYTES)
+    if (doubt := doubt_of(card.trust.get("reasons", ()), card.trust.get("resembles"))) is not None:
+        row["doubt"] = doubt
     if card.injection_flags:
         row["injection_flags"] = card.injection_flags
     _fit(row)

@@ -6,7 +6,7 @@ are reduced to it, as in ADP registries; every other invalid value is refused wi
 
 from datetime import datetime
 from inspect import Parameter, Signature
-from typing import Annotated, Any, Final, TypeVar, get_args
+from typing import Annotated, Any, Final, TypeVar, Union, get_args
 from uuid import UUID
 
 from fastapi import Path, Query
@@ -141,7 +141,7 @@ async def filters(include_unverified: bool = False, **given: Any) -> Filters:
 
 def _parameter(row: SearchFilter) -> Parameter:
     is_list = isinstance(row.kind, Choice | Texts)
-    one: Any = type(row.kind.values[0]) if isinstance(row.kind, Choice) else str
+    one: Any = Union[tuple(dict.fromkeys(map(type, row.kind.values)))] if isinstance(row.kind, Choice) else str  # noqa: UP007
     kind: Any = tuple[one, ...] if is_list else Any
     annotation = Annotated[kind, *parsers.of_filter(row.kind), Query(description=row.says)]
     return Parameter(row.name, Parameter.KEYWORD_ONLY, annotation=annotation, default=() if is_list else None)

@@ -45,7 +45,8 @@ def _shown(value: Any) -> Any:
 def summary(card: Card, base: str, now: datetime) -> schemas.Summary:
     """Return the keys that every row about a service has."""
     reasons, resembles = card.trust.get("reasons", ()), card.trust.get("resembles")
-    trusted = shown(card.trust_level, reasons, resembles, timestamps(card.trust_since))
+    is_owned = card.owned_since is not None
+    trusted = shown(card.trust_level, reasons, resembles, timestamps(card.trust_since), is_owned=is_owned)
     return {
         "name": card.name,
         "domain": card.host,
@@ -67,7 +68,7 @@ def summary(card: Card, base: str, now: datetime) -> schemas.Summary:
         "version": card.version,
         "operational": card.operational,
         "freshness": freshness(card.last_visit_at, card.seen_at, state_of(card.trust_level, card.seen_at, now), now),
-        "owned": card.owned_since is not None,
+        "owned": is_owned,
         "canonical_host": card.canonical_host,
         "url": service_url(base, card.host),
         "injection_flags": card.injection_flags,
@@ -81,13 +82,16 @@ CALLABLE: Final[Mapping[str, bool | Literal["unknown"]]] = {"true": True, "false
 _CLAIMS: Final = ("provider", "claims", "identity", "version", "homepage", "repository", "license", "packages")
 
 
-def trust(listing: Listing, since: Mapping[str, str], model: Mapping[str, Any]) -> schemas.ExplainedTrust:
-    """Return the level of trust, what it means, and every reason why it is not higher.
+def trust(
+    listing: Listing, since: Mapping[str, str], model: Mapping[str, Any], *, is_owned: bool
+) -> schemas.ExplainedTrust:
+    """Return what is known of who serves a listing, what that means, and every reason why it is not more.
 
     `since`: when the level and the reasons began (ISO 8601); `model`: the service as JSON, for its claims.
     """
     claimed = [name for name in _CLAIMS if model.get(name)]
-    return cast(schemas.ExplainedTrust, {**explained_listing(listing, timestamps(since)), "claimed": claimed})
+    facts = explained_listing(listing, timestamps(since), is_owned=is_owned)
+    return cast(schemas.ExplainedTrust, {**facts, "claimed": claimed})
 
 
 def confirmation(model: dict[str, Any] | None) -> schemas.Confirmation | None:

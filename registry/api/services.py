@@ -323,7 +323,7 @@ def _service(view: ServiceView, base: str, now: datetime, include_details: bool)
         domain=host,
         confusable=is_confusable(host),
         verified=record.trust_level is TrustLevel.VERIFIED,
-        trust=trust(record.listing, record.trust_since, model),
+        trust=trust(record.listing, record.trust_since, model, is_owned=view.ownership.state == "proven"),
         last_crawled_at=timestamp(view.last_visit_at),
         manifest=manifest,
         format=record.formats[0] if record.formats else None,

@@ -32,6 +32,7 @@ async def statistics(request: Request) -> Response:
         "capabilities": services.capabilities,
         "formats": _most_first(services.formats),
         "trust_levels": _most_first(services.trust_levels),
+        "identities": _most_first(services.identities),
         "auth_types": _most_first(services.auth_types),
         "pricing_types": _most_first(services.pricing_types),
         "categories": _most_first(services.categories),

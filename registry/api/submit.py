@@ -174,13 +174,13 @@ async def _visited_response(request: Request, waypost: Waypost, host: str, url: 
 
 def _visited(host: str, stored: StoredService, url: str) -> schemas.SubmittedData:
     view = stored.view()
-    trust_level = view.record.trust_level
+    trust_level, is_owned = view.record.trust_level, view.ownership.state == "proven"
     data: schemas.SubmittedData = {
         "domain": host,
         "confusable": is_confusable(host),
         "name": view.record.name,
         "trust_level": trust_level,
-        "trust": trust(view.record.listing, view.record.trust_since, view.record.model),
+        "trust": trust(view.record.listing, view.record.trust_since, view.record.model, is_owned=is_owned),
         "verified": trust_level is TrustLevel.VERIFIED,
         "message": "Listed.",
         "status_url": url,

@@ -70,7 +70,7 @@ _Metadata = Annotated[
     dict[str, str | float | bool | None],
     Field(
         description="What this registry knows of the service. `waypost:qualityScore` (0 to 100) grades what the site "
-        "serves; `waypost:trustLevel` is what is known of who serves it."
+        "serves; `waypost:identity` says what is known of who serves it, `waypost:doubt` what is in doubt."
     ),
 ]
 

@@ -7,7 +7,7 @@ from registry.actions.queries.discover import MatchedEntry
 from registry.actions.queries.entries import Entry
 from registry.core.changes.kinds import state_of
 from registry.core.format_support.artifact_types import TYPE_OF
-from registry.core.merging.trust import LEVEL
+from registry.core.merging.trust import LEVEL, doubt_of
 from registry.core.names.air import air_urn
 from registry.core.names.domains import is_confusable
 from registry.edge.responses import service_url, timestamp, timestamps
@@ -57,6 +57,8 @@ def _entry(entry: Entry, base: str, now: datetime) -> dict[str, Any]:
             "waypost:confusable": is_confusable(card.host),
             "waypost:format": entry.slug,
             "waypost:qualityScore": card.score,
+            "waypost:identity": card.identity.value,
+            "waypost:doubt": doubt_of(card.trust.get("reasons", ()), card.trust.get("resembles")),
             "waypost:trustLevel": card.trust_level.value,
             "waypost:trustSince": timestamps(card.trust_since).get(LEVEL),
             "waypost:trustReasons": " ".join(card.trust.get("reasons", ())),

@@ -205,7 +205,7 @@ def print_checked(checked: CheckResult) -> None:
     if checked.served_as is not None:
         print_line(Text(f"  assumed: {visible(checked.served_as.in_words())}", "dim"))
     if checked.trust is not None:
-        for words in trust_lines(checked.trust["level"], checked.trust):
+        for words in trust_lines(checked.trust):
             print_line(Text(f"  {'if its host serves it: ' if checked.is_file else ''}{words}"))
     if checked.is_file:
         _print_entries(checked.documents[0])

@@ -11,9 +11,9 @@ from rich.table import Table
 
 from registry.cli.clean import print_json
 from registry.cli.serving import bound, serve_api
-from registry.cli.show import level_line, print_found
+from registry.cli.show import identity_line, print_found
 from registry.cli.terminal import escaped
-from registry.core.model.listing import TrustLevel
+from registry.core.model.listing import IdentityState
 from registry.demo.sites import SAMPLE_WEB
 from registry.demo.tour import TourReport, crawled, demo_settings
 
@@ -56,4 +56,4 @@ def _print_report(console: Console, report: TourReport) -> None:
                 console.print(f"    [dim]{escaped(line)}[/]")
         if not page.hits:
             console.print("  nothing found")
-    console.print(f"\n[dim]{escaped(level_line(TrustLevel.VERIFIED))}[/]")
+    console.print(f"\n[dim]{escaped(identity_line(IdentityState.HOST_CHECKED))}[/]")

@@ -65,7 +65,8 @@ def _account_json(
         value |= {"state": status.state, "reasons": list(status.reasons), "injection_flags": flags}
     if service is not None:
         value["trust_level"] = service.record.trust_level.value
-        value["trust"] = explained_listing(service.record.listing, service.record.trust_since)
+        is_owned = service.ownership.state == "proven"
+        value["trust"] = explained_listing(service.record.listing, service.record.trust_since, is_owned=is_owned)
         value["ownership"] = asdict(service.ownership)
         value["canonical_host"] = service.setting.canonical if service.setting else None
     return value
@@ -117,8 +118,10 @@ def _status_lines(status: HostReport | None, service: ServiceView | None, now: d
         if status.injection_flags:
             yield "flagged", ", ".join(status.injection_flags)
     if service is not None:
-        trust = explained_listing(service.record.listing, service.record.trust_since)
-        yield from (("trust", words) for words in trust_lines(service.record.trust_level, trust))
+        trust = explained_listing(
+            service.record.listing, service.record.trust_since, is_owned=service.ownership.state == "proven"
+        )
+        yield from (("identity", words) for words in trust_lines(trust))
         if service.ownership.state == "proven":
             yield "owner", f"proven {_relative_time(service.ownership.since, now)}, by {service.ownership.method}"
         if service.setting is not None and service.setting.canonical is not None:

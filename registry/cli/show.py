@@ -14,8 +14,8 @@ from registry.cli.clean import print_json
 from registry.cli.common import DONE, NO, demo_folder, print_error
 from registry.cli.terminal import console as stdout
 from registry.cli.terminal import escaped
-from registry.core.merging.trust import LEVELS, REASONS, explained_listing, shown
-from registry.core.model.listing import Query, TrustLevel
+from registry.core.merging.trust import DOUBTS, IDENTITIES, REASONS, doubt_of, explained_listing, shown
+from registry.core.model.listing import IdentityState, Query
 from registry.core.names.domains import InvalidName, is_confusable
 from registry.wiring import Waypost
 
@@ -29,30 +29,32 @@ DEMO_MARK = "demo.lock"
 MAX_SHOWN = 20
 
 
-def level_line(level: TrustLevel) -> str:
-    return f"{level.value}: {LEVELS[level].means}"
+def identity_line(identity: IdentityState) -> str:
+    """Return the word of an identity and what it means."""
+    return f"{identity.value}: {IDENTITIES[identity].means}"
 
 
 def reason_lines(reasons: Sequence[str], resembles: Mapping[str, str] | None) -> Iterator[str]:
-    """Yield a line for each reason why the level is not higher."""
+    """Yield what is in doubt, then the other reasons why the identity is not better known."""
+    if (doubt := doubt_of(reasons, resembles)) is not None:
+        yield f"identity in doubt: {doubt}"
     for code in reasons:
-        says = REASONS[code].says if code in REASONS else code
-        named = f" ({resembles['name']}, {resembles['domain']})" if code == "known_name" and resembles else ""
-        yield f"not verified: {says}{named}"
+        if code not in DOUBTS:
+            yield f"because: {REASONS[code].says if code in REASONS else code}"
 
 
-def trust_lines(level: str, trust: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the meaning of the level, then its reasons. `trust`: `merging.trust.explained`."""
-    yield level_line(TrustLevel(level))
+def trust_lines(trust: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the meaning of the identity, then its reasons. `trust`: `merging.trust.explained`."""
+    yield identity_line(IdentityState(trust["identity"]))
     yield from reason_lines(trust["reasons"], trust["resembles"])
 
 
 def print_found(console: Console, result: "SearchResult") -> None:
     """Print one result: host, score, capabilities and matched words. Markup in text from sites is escaped."""
     card = result.card
-    head = f"[cyan]{card.host}[/]  {escaped(card.name)}, score [bold]{card.score}[/], {card.trust_level.value}"
+    head = f"[cyan]{card.host}[/]  {escaped(card.name)}, score [bold]{card.score}[/], {card.identity.value}"
     warning = ", [yellow]can be taken for another name[/]" if is_confusable(card.host) else ""
-    owned = ", owner proven" if card.owned_since else ""
+    owned = ", owner proven" if card.owned_since and card.identity is not IdentityState.OWNER_PROVEN else ""
     console.print(f"  {head}, {', '.join(card.formats)}{owned}{warning}{_flagged(card.injection_flags)}")
     if card.canonical_host:
         console.print(f"    its owner lets {escaped(card.canonical_host)} stand for it")
@@ -81,7 +83,8 @@ async def show_search(waypost: Waypost, query: Query, console: Console = stdout,
         else:
             print_found(console, result)
     if page.hits and not as_json:
-        console.print(f"[dim]{escaped(level_line(TrustLevel.VERIFIED))}[/]")
+        for identity in dict.fromkeys(result.card.identity for result in page.hits):
+            console.print(f"[dim]{escaped(identity_line(identity))}[/]")
     if not page.hits:
         if not as_json:
             console.print("nothing found")
@@ -107,15 +110,21 @@ def empty_registry_lines(settings: "Settings") -> Iterator[str]:
 
 
 def _result_json(result: "SearchResult") -> dict[str, Any]:
-    card = result.card
+    card, is_owned = result.card, result.card.owned_since is not None
     return {
         "host": card.host,
         "name": card.name,
         "description": card.description,
         "score": card.score,
         "trust_level": card.trust_level.value,
-        "trust": shown(card.trust_level, card.trust.get("reasons", ()), card.trust.get("resembles"), card.trust_since),
-        "owned": card.owned_since is not None,
+        "trust": shown(
+            card.trust_level,
+            card.trust.get("reasons", ()),
+            card.trust.get("resembles"),
+            card.trust_since,
+            is_owned=is_owned,
+        ),
+        "owned": is_owned,
         "canonical_host": card.canonical_host,
         "formats": list(card.formats),
         "relevance": round(result.relevance, 4),
@@ -210,12 +219,13 @@ async def show_visited(waypost: Waypost, hosts: Sequence[str], console: Console 
         console.print(f"[bold]{escaped(host)}[/]: {escaped(outcome)}")
         if view:
             record = view.record
+            trust = explained_listing(record.listing, record.trust_since, is_owned=view.ownership.state == "proven")
             console.print(
-                f"  {escaped(record.name)}, score [bold]{record.score}[/], {record.trust_level.value}, "
+                f"  {escaped(record.name)}, score [bold]{record.score}[/], {trust['identity']}, "
                 f"{', '.join(record.formats)}, {record.cap_count} capabilities{_flagged(record.injection_flags)}",
                 highlight=False,
             )
-            for words in trust_lines(record.trust_level, explained_listing(record.listing, record.trust_since)):
+            for words in trust_lines(trust):
                 console.print(f"  {escaped(words)}", highlight=False)
     return listed
 
@@ -226,7 +236,7 @@ def _service(view: ServiceView) -> dict[str, Any]:
         "name": record.name,
         "score": record.score,
         "trust_level": record.trust_level.value,
-        "trust": explained_listing(record.listing, record.trust_since),
+        "trust": explained_listing(record.listing, record.trust_since, is_owned=view.ownership.state == "proven"),
         "formats": list(record.formats),
         "capabilities": [capability.name for capability in view.service.capabilities],
     }

@@ -15,10 +15,12 @@ from typing import Any, Final, Literal, get_args
 
 from registry.core.formats import FORMAT_BY_SLUG
 from registry.core.merging.categories import CATEGORIES
+from registry.core.merging.trust import identity_of_listing
 from registry.core.model.listing import (
     AuthKind,
     Callability,
     Filters,
+    IdentityState,
     ListedCapability,
     Listing,
     PricingKind,
@@ -178,11 +180,12 @@ FILTERS: Final = (
         brief="Kinds of pricing; `unknown`: no document says.",
     ),
     SearchFilter(
-        "trust_level", "trust_levels", Choice(tuple(TrustLevel)),
-        Facet("trust", lambda listing: (listing.trust_level,), "trust_level"),
-        label="Trust", group=3, in_ard=True,
-        says="Only these trust levels, comma separated; may include `unverified`.",
-        brief="Levels of trust; without it, `unverified` ones are left out.",
+        "trust_level", "trust_levels", Choice((*IdentityState, *TrustLevel)),
+        Facet("trust", lambda listing: (identity_of_listing(listing), listing.trust_level), "trust_words"),
+        label="Identity", group=3, in_ard=True,
+        says="Only services of these identities (`trust.identity` of a row) or trust levels (`trust_level`, for ADP "
+        "clients), comma separated; may include `not-checked` or `unverified`.",
+        brief="What is known of who serves it; without it, `not-checked` ones are left out.",
     ),
     SearchFilter(
         "protocol", "protocols",
@@ -358,7 +361,8 @@ def make_check(filters: Filters) -> Callable[[object], bool]:
 
 def reads_every_row(filters: Filters) -> bool:
     """Return whether the database has to read every service to apply the filters."""
-    return any(name in FACETS and FACETS[name].column is None for name in facet_filters(filters))
+    has_identity = any(isinstance(word, IdentityState) for word in filters.trust_levels)
+    return has_identity or any(name in FACETS and FACETS[name].column is None for name in facet_filters(filters))
 
 
 def limit_of(value: int | date) -> int | datetime:

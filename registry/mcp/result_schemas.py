@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any, Final, get_args
 
 from registry.core.access.claims import OwnershipState
-from registry.core.model.listing import AuthKind, PricingKind, TrustLevel
+from registry.core.model.listing import AuthKind, IdentityState, PricingKind, TrustLevel
 from registry.core.reading.reader import MAX_CHARS
 
 Schema = dict[str, Any]
@@ -64,7 +64,9 @@ _FLAGS: Final = listed(
 _TRUNCATED: Final = flag("Something was left out because of `max_bytes`.")
 _OMITTED: Final = listed(text(), "Members that were left out because of `max_bytes`.")
 _NEXT: Final = or_null("string", "Where to continue; null at the end.")
-_TRUST: Final = text(enum=TRUST_LEVELS)
+_TRUST: Final = text("For ADP clients; `identity` says more.", enum=TRUST_LEVELS)
+_IDENTITY: Final = text("What is known of who serves it.", enum=[word.value for word in IdentityState])
+_DOUBT: Final = or_null("string", "With `in-doubt`: what is known, in sentences of this registry.")
 _SCORE: Final = whole("Quality, 0 to 100; not relevance.", minimum=0, maximum=100)
 _RECORD_URL: Final = text("The whole record, as JSON over HTTP.")
 _TIME: Final = or_null("string", "ISO 8601, in UTC.")
@@ -89,6 +91,8 @@ _SUMMARY: Final[Mapping[str, Schema]] = {
     "name": text(),
     "description": text(),
     "score": _SCORE,
+    "identity": _IDENTITY,
+    "doubt": _DOUBT,
     "trust_level": _TRUST,
     "owned": flag("The ownership of the host is proven."),
     "canonical_host": or_null("string", "The host of the domain that its owner lets stand for it."),
@@ -104,7 +108,7 @@ _SUMMARY: Final[Mapping[str, Schema]] = {
 _RESEMBLES: Final = or_null("object", "A well-known name that the service uses without being on its owner's site.")
 _TRUST_OF: Final[Mapping[str, Schema]] = {
     "trust_since": or_null("string", "Since when it has this level. null: longer than dates are recorded."),
-    "trust_reasons": listed(text(), "Why the level of trust is not higher."),
+    "trust_reasons": listed(text(), "Why the identity is not better known."),
     "trust_reasons_since": {
         "type": "object",
         "additionalProperties": or_null("string"),
@@ -136,6 +140,7 @@ _ROW: Final = closed(
         "name": text(),
         "why": text("Why it is here."),
         "trust": _TRUST,
+        "identity": _IDENTITY,
         "confident": flag("Words and meaning are close enough to count as an answer."),
         "capability": {"anyOf": [_MATCHING, {"type": "null"}], "description": "The best match."},
         "also": listed(text(), "Names of further capabilities that match."),
@@ -158,9 +163,9 @@ _ROW: Final = closed(
         "seen_at": _TIME,
         "alike_total": whole("Services that offer the same and have no row of their own."),
     },
-    required=("domain", "name", "why", "trust", "confident", "capability"),
+    required=("domain", "name", "why", "trust", "identity", "confident", "capability"),
 )
-"""With `detail: low` a row has the first seven members."""
+"""With `detail: low` a row has the first eight members, and `doubt` where there is one."""
 
 DISCOVERED: Final = closed(
     {
@@ -198,7 +203,7 @@ _LOST: Final = closed(
 )
 _SERVICE_FACTS: Final[Mapping[str, Schema]] = {
     **_SUMMARY,
-    "trust_means": text("The level of trust in one sentence."),
+    "trust_means": text("The identity in one sentence."),
     **_TRUST_OF,
     "seen_at": _TIME,
     "capability_count": whole(),

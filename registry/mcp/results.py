@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import orjson
 
+from registry.core.model.listing import IdentityState
 from registry.mcp.call_text import (
     call_lines,
     call_summary,
@@ -59,6 +60,8 @@ def summary(service: Json, auth_type: str, pricing_type: str, description_bytes:
         "name": short(service["name"], 120),
         "description": short(service["description"], description_bytes),
         "score": service["score"],
+        "identity": service["trust"]["identity"],
+        "doubt": service["trust"]["doubt"],
         "trust_level": service["trust_level"],
         "owned": service["owned"],
         "canonical_host": service["canonical_host"],
@@ -92,7 +95,7 @@ def dated(capability: Json) -> Json:
 
 
 def trust_of(trust: Json) -> Json:
-    """Return why the level of trust is not higher, and since when."""
+    """Return why the identity is not better known, and since when."""
     return {
         "trust_since": trust["since"],
         "trust_reasons": trust["reasons"],
@@ -107,8 +110,8 @@ def marks(content: Json, paths: Iterable[str]) -> list[str]:
 
 
 def facts_of(row: Json) -> str:
-    facts = [f"score {row['score']}", row["trust_level"]]
-    facts += ["owner proven"] if row["owned"] else []
+    facts = [f"score {row['score']}", row["identity"]]
+    facts += ["owner proven"] if row["owned"] and row["identity"] != IdentityState.OWNER_PROVEN else []
     facts += [f"credentials {row['auth_type']}"]
     facts += [f"protocols {', '.join(map(quoted, row['protocols']))}"] if row["protocols"] else []
     facts += ["not seen for long"] if row["stale"] else []
@@ -394,6 +397,8 @@ def _brief(row: Json) -> Json:
         "name": service["name"],
         "why": f"Matches: {words}." if words else "Nearest in meaning; no word of the query matches.",
         "trust": service["trust_level"],
+        "identity": service["trust"]["identity"],
+        "doubt": service["trust"]["doubt"],
         "confident": row["confident"],
         "capability": first,
         "also": [one["name"] for one in row["matching_capabilities"][1:3]],
@@ -414,9 +419,12 @@ def _row(row: Json, shape: str, *, with_call: bool) -> Json:
         "name": short(brief["name"], 120),
         "why": short(brief["why"], 160),
         "trust": brief["trust"],
+        "identity": brief["identity"],
         "confident": brief["confident"],
         "capability": brief["capability"] and _matching(brief["capability"], shape, with_call=with_call),
     }
+    if doubt := brief.get("doubt"):
+        shown["doubt"] = doubt
     if flags := brief.get("injection_flags"):
         shown["injection_flags"] = first_within(flags, LIST_BYTES)
     if description := brief.get("description"):
@@ -492,7 +500,9 @@ def _hints(content: Json) -> Iterator[str]:
 
 def _row_lines(number: int, row: Json, is_nearest: bool) -> Iterator[str]:
     confident = "confident" if row["confident"] else "nearest" if is_nearest else "not confident"
-    yield f"{number}. {row['domain']} {quoted(row['name'])}: {confident}, {row['trust']}. {quoted(row['why'], 160)}"
+    yield f"{number}. {row['domain']} {quoted(row['name'])}: {confident}, {row['identity']}. {quoted(row['why'], 160)}"
+    if doubt := row.get("doubt"):
+        yield f"   warning: identity in doubt. {doubt}"
     if flags := {*row.get("injection_flags", ()), *(row["capability"] or {}).get("injection_flags", ())}:
         yield f"   warning: patterns of prompt injection found: {', '.join(sorted(flags))}"
     if (capability := row["capability"]) is None:
@@ -642,9 +652,9 @@ def _more(data: Json, detail: str) -> Iterator[tuple[str, Any]]:
 def _about(content: Json) -> Iterator[str]:
     yield f"{content['domain']} {quoted(content['name'])}: {facts_of(content)}. {WARNING}"
     yield quoted(content["description"], 500)
-    yield f"{content['trust_level']}: {content['trust_means']}"
-    if (resembled := content["resembles"]) is not None:
-        yield f"Uses the name {resembled['name']}, whose owner's site is {resembled['domain']}."
+    yield f"{content['identity']}: {content['trust_means']}"
+    if content["doubt"] is not None:
+        yield f"Warning: {content['doubt']}"
     if content["owned"]:
         yield f"Ownership of this host is proven, since {content['ownership']['since']}."
     if content["canonical_host"]:
@@ -678,6 +688,7 @@ def _columns(content: Json) -> Iterator[str]:
     yield f"{len(content['services'])} services, in the order asked for. {WARNING}"
     for column in content["services"]:
         yield f"- {column['domain']} {quoted(column['name'])}: {facts_of(column)}, prices {column['pricing_type']}"
-        yield f"  {column['capability_count']} capabilities. {column['trust_means']}"
+        means = column["doubt"] or column["trust_means"]
+        yield f"  {column['capability_count']} capabilities. {means}"
     if content["missing"]:
         yield f"Not listed: {', '.join(content['missing'])}."

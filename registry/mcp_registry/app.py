@@ -204,15 +204,20 @@ def _tombstone(found: ListedMcpServer) -> dict[str, str]:
 
 def _own(found: ListedMcpServer, base: str, now: datetime) -> dict[str, Any]:
     level = TrustLevel(found.trust_level) if found.trust_level else TrustLevel.UNVERIFIED
+    is_owned = found.owned_since is not None
     return {
         "host": found.host,
         "url": service_url(base, found.host),
         "score": found.score,
         "trust_level": level,
         "trust": shown(
-            level, found.trust.get("reasons", ()), found.trust.get("resembles"), timestamps(found.trust_since)
+            level,
+            found.trust.get("reasons", ()),
+            found.trust.get("resembles"),
+            timestamps(found.trust_since),
+            is_owned=is_owned,
         ),
-        "owned": found.owned_since is not None,
+        "owned": is_owned,
         "canonical_host": found.canonical_host,
         "checked_at": timestamp(found.last_visit_at),
         "seen_at": timestamp(found.seen_at),

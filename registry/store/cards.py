@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final, NamedTuple
 
-from registry.core.model.listing import TrustLevel
+from registry.core.merging.trust import identity_of
+from registry.core.model.listing import IdentityState, TrustLevel
 from registry.store.claims import CANONICAL, OWNED_SINCE
 from registry.store.engine import Row, decode
 from registry.store.facets import FACET_VALUES, facet_statement, facet_values
@@ -53,6 +54,15 @@ class Card(ServiceColumns):
     trust: dict[str, Any] = field(default_factory=dict)
     trust_since: dict[str, str] = field(default_factory=dict)
     capabilities: tuple[CardCapability, ...] = ()
+
+    @property
+    def identity(self) -> IdentityState:
+        return identity_of(self.trust_level, self.trust.get("reasons", ()), is_owned=self.owned_since is not None)
+
+    @property
+    def trust_words(self) -> tuple[str, ...]:
+        """The words that the filter `trust_level` compares."""
+        return self.identity, self.trust_level
 
 
 CARD_FIELDS: Final[Mapping[str, str]] = {

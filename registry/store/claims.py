@@ -8,6 +8,7 @@ from typing import Final
 from sqlalchemy import delete, func, or_, select, text, update
 
 from registry.core.access import claims as rules
+from registry.core.merging.trust import DOUBTS
 from registry.core.names.opt_out import is_covered
 from registry.store.repository import Key, Repository, selected
 from registry.store.tables import ClaimRow, MirrorRow, OwnerSettingRow, WebhookDeliveryRow, WebhookRow
@@ -42,6 +43,13 @@ OWNED_SINCE: Final = """(
 """SQL: the time of the proof that covers the host of a row of `{services}`, or NULL. It chooses the proof as
 `Claims.ownership` does. It does not check that the domain is still a registrable one, as `covers` does: when the public
 suffix list changes, rehoming moves services and claims alike."""
+
+IDENTITY: Final = f"""(CASE
+    WHEN {{services}}.trust->'reasons' ?| ARRAY[{", ".join(f"'{code}'" for code in DOUBTS)}] THEN 'in-doubt'
+    WHEN {{services}}.trust_level = 'verified' AND {OWNED_SINCE} IS NOT NULL THEN 'owner-proven'
+    WHEN {{services}}.trust_level = 'verified' THEN 'host-checked'
+    WHEN {{services}}.trust_level = 'community' THEN 'partly-checked' ELSE 'not-checked' END)"""
+"""SQL: what `merging.trust.identity_of` returns for a row of `{services}`."""
 
 CANONICAL: Final = """(
     SELECT o.canonical FROM owner_settings o WHERE o.domain = {services}.domain AND o.host = {services}.host)"""

@@ -3,14 +3,15 @@
 from functools import lru_cache
 from typing import Any, Final, LiteralString
 
-from sqlalchemy import ARRAY, ColumnElement, case, exists, func, tuple_
+from sqlalchemy import ARRAY, ColumnElement, Text, case, exists, func, literal_column, or_, tuple_
 from sqlalchemy import cast as sql_cast
 from sqlalchemy.dialects.postgresql import JSONB, JSONPATH, array
 from sqlalchemy.dialects.postgresql.psycopg import PGDialect_psycopg
 
-from registry.core.model.listing import Filters
+from registry.core.model.listing import Filters, IdentityState
 from registry.core.names.domains import registrable_domain
 from registry.core.search_filters import FACETS, facet_filters, limit_of, number_filters
+from registry.store.claims import IDENTITY
 from registry.store.engine import decode
 from registry.store.tables import CapabilityRow, ServiceRow
 
@@ -31,9 +32,11 @@ def _values_of_each(member: str) -> ColumnElement[Any]:
 
 
 _COLUMNS: Final = ServiceRow.__table__.c
+_IDENTITY: Final[ColumnElement[str]] = literal_column(IDENTITY.format(services="services"), Text)
 FACET_COLUMNS: Final[dict[str, ColumnElement[Any]]] = {
-    name: _COLUMNS[facet.column] for name, facet in FACETS.items() if facet.column
+    name: _COLUMNS[facet.column] for name, facet in FACETS.items() if facet.column and facet.column in _COLUMNS
 } | {
+    "trust": array([ServiceRow.trust_level, _IDENTITY]),
     "tld": func.substring(ServiceRow.host, "[^.]*$"),
     "language": ServiceRow.listing["languages"],
     "semantic": _values_at("$.capabilities[*].semantic_types[*]"),
@@ -50,6 +53,10 @@ def service_conditions(filters: Filters) -> list[ColumnElement[bool]]:
         if name == "host":
             keys = [(registrable_domain(host), host) for host in values]
             conditions.append(tuple_(ServiceRow.domain, ServiceRow.host).in_(keys))
+        elif name == "trust":  # the level has an index, the identity has none
+            words = [word for word in values if isinstance(word, IdentityState)]
+            levels = ServiceRow.trust_level.in_([word for word in values if word not in words])
+            conditions.append(or_(levels, _IDENTITY.in_(words)) if words else levels)
         elif name not in ("semantic", "effects", "callable"):  # of one capability, below
             column = FACET_COLUMNS[name]
             if isinstance(column.type, ARRAY):

@@ -2,7 +2,7 @@
 
 A host with a listed canonical host is in no index. Triggers write the rows (store/tables.py). The drain reads
 the dirty rows first, then the current listings, updates the index, and calls `done` with the rows it read. A row noted
-again meanwhile stays.
+again meanwhile stays. Listings are read with what is stored elsewhere: dates, and whether the host is owned.
 """
 
 import logging
@@ -11,11 +11,12 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
-from sqlalchemy import delete, exists, func, select, text, tuple_, update
+from sqlalchemy import Boolean, ColumnElement, delete, exists, func, literal_column, select, text, tuple_, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import aliased
 
 from registry.core.model.listing import Listing
+from registry.store.claims import OWNED_SINCE
 from registry.store.engine import decode
 from registry.store.records import listing_from_json
 from registry.store.repository import Key, Repository, selected
@@ -29,7 +30,11 @@ _HAS_CANONICAL: Final = exists().where(
     _CANONICAL.host == OwnerSettingRow.canonical,
     ~_CANONICAL.hidden,
 )
-_LISTINGS: Final = select(ServiceRow.host, ServiceRow.listing, ServiceRow.created_at, ServiceRow.updated_at).where(
+_OWNED_SINCE: Final = OWNED_SINCE.format(services="services")
+_IS_OWNED: Final[ColumnElement[bool]] = literal_column(f"{_OWNED_SINCE} IS NOT NULL", Boolean)
+_LISTINGS: Final = select(
+    ServiceRow.host, ServiceRow.listing, ServiceRow.created_at, ServiceRow.updated_at, _IS_OWNED
+).where(
     ~ServiceRow.hidden,
     ~_HAS_CANONICAL,  # guard: canonical-host-stands-alone
 )
@@ -145,12 +150,14 @@ class SearchNotes(Repository):
         return await self._number(statement)
 
 
-def _decoded(rows: Iterable[tuple[str, bytes, datetime, datetime]]) -> Iterable[Listing]:
-    """Yield the listings, with the dates of the row."""
-    for host, stored, created_at, updated_at in rows:
+def _decoded(rows: Iterable[tuple[str, bytes, datetime, datetime, bool]]) -> Iterable[Listing]:
+    """Yield the listings, with the dates of the row and whether the host is owned."""
+    for host, stored, created_at, updated_at, is_owned in rows:
         try:
             listing = listing_from_json(decode(stored))
             offered_since = listing.offered_since or created_at
-            yield replace(listing, listed_since=created_at, offered_since=offered_since, updated_at=updated_at)
+            yield replace(
+                listing, listed_since=created_at, offered_since=offered_since, updated_at=updated_at, is_owned=is_owned
+            )
         except ValueError:
             _log.error("the listing of %s cannot be decoded: rescore rewrites it", host)

@@ -10,6 +10,7 @@ from typing import Final
 
 from sqlalchemy import func, select, text
 
+from registry.store.claims import IDENTITY
 from registry.store.repository import Repository
 from registry.store.submissions import SubmissionCount
 from registry.store.tables import HostRow
@@ -18,19 +19,21 @@ SCORE_BINS: Final = 10
 SIZE_BINS: Final = 13
 """Bin n counts documents of 2^(n+8) bytes up to twice that: the first all below 512 bytes, the last all from 1 MiB."""
 
-_SERVICES = text("""
+_SERVICES = text(f"""
 WITH shown AS MATERIALIZED (
-    SELECT auth_type, pricing_type, trust_level, category, score, cap_count, formats, seen_at
+    SELECT auth_type, pricing_type, trust_level, category, score, cap_count, formats, seen_at,
+        {IDENTITY.format(services="services")} AS identity
     FROM services WHERE NOT hidden)
 SELECT 'auth_type', auth_type, count(*) FROM shown GROUP BY 2
 UNION ALL SELECT 'pricing_type', pricing_type, count(*) FROM shown GROUP BY 2
 UNION ALL SELECT 'trust_level', trust_level, count(*) FROM shown GROUP BY 2
+UNION ALL SELECT 'identity', identity, count(*) FROM shown GROUP BY 2
 UNION ALL SELECT 'category', category, count(*) FROM shown WHERE category IS NOT NULL GROUP BY 2
 UNION ALL SELECT 'score', CAST(least(score / 10, 9) AS text), count(*) FROM shown GROUP BY 2
 UNION ALL SELECT 'format', slug, count(*) FROM shown, unnest(formats) AS slug GROUP BY 2
 UNION ALL SELECT 'capabilities', '', coalesce(sum(cap_count), 0) FROM shown
 UNION ALL SELECT 'seen', '', count(*) FROM shown WHERE seen_at >= :seen_since
-""")
+""")  # noqa: S608  # our own text
 
 _SIZES = text("""
 SELECT least(greatest(floor(log(2, greatest(d.size, 1))) - 8, 0), 12), count(*)
@@ -68,6 +71,7 @@ class ServiceCounts:
     auth_types: Mapping[str, int]
     pricing_types: Mapping[str, int]
     trust_levels: Mapping[str, int]
+    identities: Mapping[str, int]
     categories: Mapping[str, int]
     formats: Mapping[str, int]
     scores: tuple[int, ...]
@@ -86,6 +90,7 @@ class StatisticsQueries(Repository):
             auth_types=counts.get("auth_type", {}),
             pricing_types=counts.get("pricing_type", {}),
             trust_levels=counts.get("trust_level", {}),
+            identities=counts.get("identity", {}),
             categories=counts.get("category", {}),
             formats=counts.get("format", {}),
             scores=tuple(scores.get(str(index), 0) for index in range(SCORE_BINS)),

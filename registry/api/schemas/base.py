@@ -10,8 +10,8 @@ from typing_extensions import TypedDict, get_type_hints, is_typeddict
 
 from registry.core.changes.kinds import State
 from registry.core.merging.categories import CATEGORIES
-from registry.core.merging.trust import LEVELS
-from registry.core.model.listing import TrustLevel
+from registry.core.merging.trust import IDENTITIES, meaning_of_level
+from registry.core.model.listing import IdentityState, TrustLevel
 
 
 def about(text: str, *examples: Any, enum: Iterable[Any] = (), **rules: Any) -> FieldInfo:
@@ -59,12 +59,20 @@ PricingType = Annotated[
         enum=["free", "freemium", "paid"],
     ),
 ]
-_MEANINGS: Final = " ".join(f"`{level}`: {about.means}" for level, about in LEVELS.items())
+_MEANINGS: Final = " ".join(f"`{level}`: {meaning_of_level(level)}" for level in TrustLevel)
+_IDENTITIES: Final = " ".join(f"`{word}`: {about.means}" for word, about in IDENTITIES.items())
+IdentityWord = Annotated[
+    str, about(f"What is known of who serves it. {_IDENTITIES}", "host-checked", enum=list(IDENTITIES))
+]
+Doubt = Annotated[
+    str | None,
+    about("What is known where `identity` is `in-doubt`, in sentences of this registry. null: no doubt.", None),
+]
 Trust = Annotated[
     str, about(f"As in ADP registries. {_MEANINGS}", "verified", enum=["verified", "community", "unverified"])
 ]
 Verified = Annotated[
-    bool, about(f"True exactly if `trust_level` is `verified`. {LEVELS[TrustLevel.VERIFIED].means}", True)
+    bool, about(f"True exactly if `trust_level` is `verified`. {meaning_of_level(TrustLevel.VERIFIED)}", True)
 ]
 Severity = Annotated[str, sample("warning", enum=["error", "warning", "info"])]
 
@@ -118,6 +126,8 @@ class Resembles(Shape):
 
 
 class TrustFacts(Shape):
+    identity: IdentityWord
+    doubt: Doubt
     checked: Annotated[
         str,
         about(
@@ -131,7 +141,7 @@ class TrustFacts(Shape):
         Timestamp | None, about("Since when the service has this level. null: longer than dates are recorded.")
     ]
     reasons: Annotated[
-        Sequence[str], about("Why the level is not `verified`; `trust.reasons` of /api/rubric explains them.", [])
+        Sequence[str], about("Why the identity is not better known; `trust.reasons` of /api/rubric explains them.", [])
     ]
     reasons_since: Annotated[
         Mapping[str, Timestamp | None],
@@ -153,7 +163,7 @@ class DatedTrustReason(TrustReason):
 
 
 class ExplainedTrust(TrustFacts):
-    means: Annotated[str, about("The level in one sentence.", LEVELS[TrustLevel.VERIFIED].means)]
+    means: Annotated[str, about("The identity in one sentence.", IDENTITIES[IdentityState.HOST_CHECKED].means)]
     explained: Annotated[Sequence[DatedTrustReason], about("The reasons in words.", [])]
     claimed: NotRequired[
         Annotated[Sequence[str], about("Members of the record that repeat unchecked claims of the site.", ["provider"])]

@@ -140,6 +140,8 @@ class BriefRow(Shape):
     name: Annotated[str, sample("Pigeonpost")]
     why: Annotated[str, about("Why the row is here, in a sentence.", "Matches: send, parcel.")]
     trust: base.Trust
+    identity: base.IdentityWord
+    doubt: NotRequired[base.Doubt]
     confident: Annotated[bool, about("It is close enough to count as an answer.", True)]
     capability: Annotated[BriefCapability | None, about("The best match; null: only the service as a whole.")]
     also: Annotated[Sequence[str], about("Names of further capabilities that fit, at most two.", ["price_parcel"])]

@@ -171,6 +171,7 @@ class StatisticsData(Shape):
     capabilities: Annotated[int, about("Of all listed services.", 3)]
     formats: Annotated[Counts, about("Services by the formats that they serve.", {"adp": 1})]
     trust_levels: Annotated[Counts, about("Services by trust level.", {"verified": 1})]
+    identities: Annotated[Counts, about("Services by `trust.identity`.", {"host-checked": 1})]
     auth_types: Annotated[Counts, about("Services by `auth_type`.", {"api_key": 1})]
     pricing_types: Annotated[Counts, about("Services by `pricing_type`.", {"freemium": 1})]
     categories: Annotated[Counts, about("Services by category.", {"logistics": 1})]
@@ -229,8 +230,16 @@ class TrustLevelRow(Shape):
     means: str
 
 
+class IdentityRow(Shape):
+    identity: base.IdentityWord
+    label: Annotated[str, about("As pages show it.", "host checked")]
+    means: str
+    trust_level: Annotated[str, about("The level that ADP clients read in its place.", "verified")]
+
+
 class TrustTable(Shape):
     levels: list[TrustLevelRow]
+    identities: Annotated[list[IdentityRow], about("From the best known to the least.")]
     reasons: Annotated[list[base.TrustReason], about("Why a level is not higher, the gravest first.")]
 
 
@@ -240,7 +249,7 @@ class Rubric(base.Succeeded):
     about_sections: list[RubricSection]
     method: Annotated[Sequence[str], about("How a score is computed, step by step.")]
     beside: Annotated[Sequence[str], about("What is shown beside a score but is not part of it.")]
-    trust: Annotated[TrustTable, about("What trust levels mean. They do not follow from the score.")]
+    trust: Annotated[TrustTable, about("What the words of identity mean. They do not follow from the score.")]
     data: list[RubricRule]
     formats: list[FormatRow]
 

@@ -1,11 +1,13 @@
-"""Decide the trust level of a listing, the reasons why it is not higher, and since when each of them holds.
+"""Decide the trust level of a listing, the reasons why it is not higher, since when each of them holds, and the word
+for it that people and agents read.
 
 Clients of ADP registries know the levels. No level says who runs a host: a certificate shows only that the answer came
 from the host, and every owner can get one. `verified` means that the documents came from their own host over
-TLS and speak for no other site (docs/adr/0023-what-verified-means.md).
+TLS and speak for no other site (docs/adr/0023-what-verified-means.md). Beside it, this registry has words of its own,
+`IDENTITIES`, which need no such footnote (docs/adr/0055-words-of-identity.md).
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from types import MappingProxyType
@@ -16,9 +18,10 @@ from registry.core.merging import rules
 from registry.core.merging.held import LocatedFinding
 from registry.core.merging.speaking import NOTHING_KNOWN, Known, OtherHosts, speaks_for_site, spoken_of, takes_tokens
 from registry.core.model.findings import Severity
-from registry.core.model.listing import Listing, Resemblance, TrustLevel
+from registry.core.model.listing import IdentityState, Listing, Resemblance, TrustLevel
 from registry.core.model.services import Service
-from registry.core.names.domains import same_site
+from registry.core.names.domains import is_confusable, same_site
+from registry.core.names.impersonation import known_name_in_host, owned_name
 from registry.core.reading import injection_rules
 
 LEVEL: Final = "level"
@@ -38,15 +41,22 @@ def trust_since(previous: Facts | None, known: Mapping[str, str], current: Facts
 
 
 Checked = Literal["host", "part", "none"]
-"""This registry's own word for a level: which parts of the listing certainly come from its host."""
+"""Which parts of a listing certainly come from its host: the older word for a level of ours."""
+
+CHECKED: Final[Mapping[TrustLevel, Checked]] = {
+    TrustLevel.VERIFIED: "host", TrustLevel.COMMUNITY: "part", TrustLevel.UNVERIFIED: "none",
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
-class Level:
-    """A level in our own word, and in one sentence."""
+class IdentityMeaning:
+    """A word about identity. `label` and `colour` (`good`, `middle`, `bad` or none) are for pages. `trust_level`: the
+    level that clients of ADP registries read in its place; of a listing in doubt it may also be `unverified`."""
 
-    checked: Checked
+    label: str
     means: str
+    colour: Literal["good", "middle", "bad", ""]
+    trust_level: TrustLevel
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,18 +77,29 @@ class Trust(NamedTuple):
 
 # fmt: off
 
-LEVELS: Final[Mapping[TrustLevel, Level]] = {
-    TrustLevel.VERIFIED: Level(
-        "host", "Its documents came from this host over TLS and speak for this site only. Nobody checked who runs it.",
+IDENTITIES: Final[Mapping[IdentityState, IdentityMeaning]] = {
+    IdentityState.OWNER_PROVEN: IdentityMeaning(
+        "owner proven", "Its documents came from this host and speak for this site only, and somebody proved to control "
+        "the host. The person or company behind it was not checked.", "good", TrustLevel.VERIFIED,
     ),
-    TrustLevel.COMMUNITY: Level(
-        "part", "Its documents came from this host over TLS, but at least one reason keeps it from being verified. "
-        "Nobody checked who runs it.",
+    IdentityState.HOST_CHECKED: IdentityMeaning(
+        "host checked", "Its documents came from this host and speak for this site only. The person or company behind "
+        "it was not checked.", "good", TrustLevel.VERIFIED,
     ),
-    TrustLevel.UNVERIFIED: Level(
-        "none", "Nothing was fetched from this host, or it has not answered for days. Nobody checked who runs it.",
+    IdentityState.PARTLY_CHECKED: IdentityMeaning(
+        "partly checked", "Its documents came from this host, but something in them is not shown to be its own, or is "
+        "an error.", "", TrustLevel.COMMUNITY,
+    ),
+    IdentityState.NOT_CHECKED: IdentityMeaning(
+        "not checked", "Nothing was read from this host, or it has not answered for days.", "middle",
+        TrustLevel.UNVERIFIED,
+    ),
+    IdentityState.IN_DOUBT: IdentityMeaning(
+        "identity in doubt", "It uses the name of another site, says that it is another site, or has a host "
+        "name that can be taken for another one. Compare the host with the site that you expect.", "bad", TrustLevel.COMMUNITY,
     ),
 }
+"""The words of identity, from the best known to the least. Everything that shows or filters them reads this table."""
 
 FAILING: Final = Reason(
     "failing", "The last visits failed, over at least three days.",
@@ -172,17 +193,76 @@ def trust_of(
     return Trust(TrustLevel.COMMUNITY if reasons else TrustLevel.VERIFIED, reasons)
 
 
+DOUBTS: Final = (KNOWN_NAME.code, LOOK_ALIKE_HOST.code, CLAIMS_OTHER_SITE.code)
+"""Reasons that put the identity in doubt, in the order in which they are said."""
+
+
+def identity_of(level: TrustLevel, reasons: Iterable[str], *, is_owned: bool) -> IdentityState:
+    """Return the word of identity for a level, the codes of its reasons and a proven ownership. A doubt wins, also over
+    an ownership: whoever uses the name of another site can prove to control the own host."""
+    if not set(DOUBTS).isdisjoint(reasons):  # guard: identity-in-doubt
+        return IdentityState.IN_DOUBT
+    if level is TrustLevel.VERIFIED:
+        return IdentityState.OWNER_PROVEN if is_owned else IdentityState.HOST_CHECKED
+    return IdentityState.PARTLY_CHECKED if level is TrustLevel.COMMUNITY else IdentityState.NOT_CHECKED
+
+
+def meaning_of_level(level: TrustLevel) -> str:
+    """Return in one sentence what a level says where nothing is in doubt and nobody has proven the ownership."""
+    return IDENTITIES[identity_of(level, (), is_owned=False)].means
+
+
+def identity_of_listing(listing: Listing) -> IdentityState:
+    """Return `identity_of` for a listing."""
+    return identity_of(listing.trust_level, listing.trust_reasons, is_owned=listing.is_owned)
+
+
+def doubt_of(reasons: Iterable[str], resembles: Mapping[str, str] | None) -> str | None:
+    """Return what is known about a doubtful identity, in sentences; None if nothing is in doubt."""
+    return " ".join(_DOUBT_SAYS[code](resembles) for code in DOUBTS if code in set(reasons)) or None
+
+
+def host_reasons(host: str) -> tuple[tuple[str, ...], Resemblance | None]:
+    """Return the codes of doubts that the name of a host gives by itself, and the well-known name in it: all that is
+    known of a host without documents."""
+    known = None if owned_name(host) else known_name_in_host(host)
+    codes = [KNOWN_NAME.code] if known else []
+    if is_confusable(host):
+        codes.append(LOOK_ALIKE_HOST.code)
+    return tuple(codes), None if known is None else Resemblance(known.name, known.domains[0], "host")
+
+
+def _says_known_name(resembles: Mapping[str, str] | None) -> str:
+    if resembles is None:
+        return "It uses a well-known name; this host is not on that name's site."
+    name, domain = resembles["name"], resembles["domain"]
+    if resembles.get("seen_in") == "provider":
+        return f"It says that {name} runs it; this host is not on {domain}."
+    return f"It uses the name of {name}; this host is not on {domain}."
+
+
+_DOUBT_SAYS: Final[Mapping[str, Callable[[Mapping[str, str] | None], str]]] = {
+    KNOWN_NAME.code: _says_known_name,
+    LOOK_ALIKE_HOST.code: lambda _: "The letters of its host name can be taken for those of another name.",
+    CLAIMS_OTHER_SITE.code: lambda _: "A document says that it is about another site.",
+}
+
+
 def shown(
     level: TrustLevel,
     reasons: Sequence[str],
     resembles: Mapping[str, str] | None = None,
     since: Mapping[str, str | None] | None = None,
+    *,
+    is_owned: bool,
 ) -> dict[str, Any]:
     """Return the trust of a service for an interface's list, JSON-ready. `since`: when the level and the reasons
     began, by the names of the stored dates."""
     since = since or {}
     return {
-        "checked": LEVELS[level].checked,
+        "identity": identity_of(level, reasons, is_owned=is_owned).value,
+        "doubt": doubt_of(reasons, resembles),
+        "checked": CHECKED[level],
         "since": since.get(LEVEL),
         "reasons": list(reasons),
         "reasons_since": {code: since.get(code) for code in reasons},
@@ -195,19 +275,24 @@ def explained(
     reasons: Sequence[str],
     resembles: Resemblance | None = None,
     since: Mapping[str, str | None] | None = None,
+    *,
+    is_owned: bool = False,
 ) -> dict[str, Any]:
-    """Return what `shown` does, with the meaning of the level and of every reason. JSON-ready."""
+    """Return what `shown` does, with the meaning of the identity and of every reason. JSON-ready."""
     since = since or {}
     known = [REASONS[code] for code in reasons if code in REASONS]
+    trust = shown(level, reasons, asdict(resembles) if resembles else None, since, is_owned=is_owned)
     return {
-        **shown(level, reasons, asdict(resembles) if resembles else None, since),
-        "means": LEVELS[level].means,
+        **trust,
+        "means": IDENTITIES[trust["identity"]].means,
         "explained": [
             {"reason": one.code, "says": one.says, "fix": one.fix, "since": since.get(one.code)} for one in known
         ],
     }
 
 
-def explained_listing(listing: Listing, since: Mapping[str, str | None] | None = None) -> dict[str, Any]:
+def explained_listing(
+    listing: Listing, since: Mapping[str, str | None] | None = None, *, is_owned: bool
+) -> dict[str, Any]:
     """Return `explained` for a listing."""
-    return explained(listing.trust_level, listing.trust_reasons, listing.resembles, since)
+    return explained(listing.trust_level, listing.trust_reasons, listing.resembles, since, is_owned=is_owned)

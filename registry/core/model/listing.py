@@ -17,6 +17,17 @@ class TrustLevel(StrEnum):
     UNVERIFIED = "unverified"
 
 
+class IdentityState(StrEnum):
+    """What is known of who serves a listing, the word that people and agents read. `merging.trust` decides and
+    explains it, and derives it from the trust level, its reasons and the ownership."""
+
+    OWNER_PROVEN = "owner-proven"
+    HOST_CHECKED = "host-checked"
+    PARTLY_CHECKED = "partly-checked"
+    NOT_CHECKED = "not-checked"
+    IN_DOUBT = "in-doubt"
+
+
 @dataclass(frozen=True, slots=True)
 class Resemblance:
     """A well-known name that is used on another owner's host. `domain`: the best known domain of the name's owner.
@@ -70,6 +81,7 @@ class Listing:
     `trust_reasons` are codes of `merging.trust`: why the level is not higher. Empty, as `resembles`, in older listings.
     `listed_since`: when the host was first listed. `offered_since`: since when its offer is unchanged, by the
     fingerprint of wording/fields.py; a changed offer sets it again. `updated_at`: of the last change of anything shown.
+    `is_owned`: the ownership of the host is proven; not stored with the listing, but set when it is read.
     None: not recorded.
     """
 
@@ -93,6 +105,7 @@ class Listing:
     listed_since: datetime | None = None
     offered_since: datetime | None = None
     updated_at: datetime | None = None
+    is_owned: bool = False
 
     def content_hash(self) -> bytes:
         """Return the sha256 of the canonical JSON of all fields."""
@@ -105,7 +118,7 @@ class Filters:
     """Conditions applied to the candidates inside the engine, never after ranking. A listing must have any of the
     values of each filter that is set. core/search_filters.py describes each filter.
 
-    `trust_levels` override `include_unverified`. `side_effects`, `callability` and `semantic_types` also filter the
+    `trust_levels` override `include_unverified`; they may be words of either kind. `side_effects`, `callability` and `semantic_types` also filter the
     capabilities shown: all must apply, by what the documents say; nothing inferred counts. `hosts` are exact names,
     `domains` registrable domains, `tlds` last labels of hosts. `unique`: of copies among the listings that pass, only
     the first ones (ranking/copies.py) and the ones the question names.
@@ -118,7 +131,7 @@ class Filters:
     protocols: tuple[str, ...] = ()
     min_score: int | None = None
     max_score: int | None = None
-    trust_levels: tuple[TrustLevel, ...] = ()
+    trust_levels: tuple[TrustLevel | IdentityState, ...] = ()
     side_effects: tuple[SideEffects, ...] = ()
     callability: tuple[Callability, ...] = ()
     semantic_types: tuple[str, ...] = ()
@@ -132,8 +145,8 @@ class Filters:
     unique: bool = True
 
     @property
-    def shown_levels(self) -> tuple[TrustLevel, ...]:
-        """Trust levels that results may have; empty means all."""
+    def shown_levels(self) -> tuple[TrustLevel | IdentityState, ...]:
+        """Trust levels and identities that results may have; empty means all."""
         if self.trust_levels or self.include_unverified:
             return self.trust_levels
         return tuple(level for level in TrustLevel if level is not TrustLevel.UNVERIFIED)

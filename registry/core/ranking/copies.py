@@ -1,8 +1,8 @@
 """Copies are services with one fingerprint. Of each group of copies one or a few are in front; the others are folded.
 
-In front are the best proven (by trust level, then by age) and every copy that is older than all better proven ones. So
-a late copy never replaces the original, not even by a higher trust level: it then stands beside it. With three trust
-levels a group has at most three rows, and mostly one. Score and relevance decide nothing, because a copier can raise
+In front are the best proven (by trust level, a doubtful identity after the others, then by age) and every copy that is older than all better proven ones. So
+a late copy never replaces the original, not even by a higher trust level: it then stands beside it. With four
+levels a group has at most four rows, and mostly one. Score and relevance decide nothing, because a copier can raise
 both. Age is how long a host has offered exactly this: an old domain that becomes a copy is a late copy.
 """
 
@@ -13,11 +13,13 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from registry.core.model.listing import Listing, TrustLevel
+from registry.core.merging.trust import identity_of_listing
+from registry.core.model.listing import IdentityState, Listing, TrustLevel
 from registry.core.wording.fields import fingerprint
 
 SHOWN_COPIES: Final = 20  # folded hosts whose names are kept with the first one; all are counted
-LEVELS: Final = tuple(TrustLevel)
+LEVELS: Final = (TrustLevel.VERIFIED, TrustLevel.COMMUNITY, IdentityState.IN_DOUBT, TrustLevel.UNVERIFIED)
+IN_DOUBT: Final = LEVELS.index(IdentityState.IN_DOUBT)
 
 Positions = NDArray[np.int64]
 
@@ -36,7 +38,9 @@ class CopyStanding(NamedTuple):
 def standing_of(listing: Listing) -> CopyStanding:
     moments = (listing.offered_since, listing.listed_since)
     seconds = (0 if moment is None else min(max(0, int(moment.timestamp())), 0xFFFFFFFF) for moment in moments)
-    return CopyStanding(fingerprint(listing), LEVELS.index(listing.trust_level), *seconds)
+    is_doubtful = identity_of_listing(listing) is IdentityState.IN_DOUBT
+    level = max(LEVELS.index(listing.trust_level), IN_DOUBT if is_doubtful else 0)
+    return CopyStanding(fingerprint(listing), level, *seconds)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

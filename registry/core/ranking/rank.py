@@ -14,7 +14,7 @@ import numpy as np
 from registry.core.model.listing import Hit
 from registry.core.ranking.capabilities import MAX_SHOWN, close_look, matching_capabilities, says_the_reverse
 from registry.core.ranking.confidence import confidence_of, suffices
-from registry.core.ranking.copies import SHOWN_COPIES, FoldedHosts
+from registry.core.ranking.copies import IN_DOUBT, SHOWN_COPIES, FoldedHosts
 from registry.core.ranking.features import Features, Numbers, extract_features
 from registry.core.ranking.naming import addressed
 from registry.core.ranking.parsed_query import ParsedQuery
@@ -62,8 +62,8 @@ class Ranking:
 
 
 def rank(question: ParsedQuery, candidates: CandidateSet, stats: CorpusStats) -> Ranking:
-    """Rank the candidates. The order is total: relevance, then what can be called, then the listing's score (both
-    descending), then the host. It does not depend on the order of the candidates. If a signal is 0 for all of them, for
+    """Rank the candidates. The order is total: relevance, then the services whose identity is not in doubt, then what
+    can be called, then the listing's score (both descending), then the host. It does not depend on the order of the candidates. If a signal is 0 for all of them, for
     example without vectors, the others share its weight."""
     features = extract_features(question, candidates, stats)
     raw = np.maximum(np.stack([signal.of(features) for signal in SIGNALS]), 0.0)
@@ -105,10 +105,13 @@ def _weight_together(question: ParsedQuery) -> float:
 
 
 def browse(candidates: CandidateSet, stats: CorpusStats) -> Ranking:
-    """Rank by score alone, without a query."""
+    """Rank by score alone, without a query; services whose identity is in doubt after the others of a score."""
     features = extract_features(ParsedQuery("", {}), candidates, stats)
     zeros = np.zeros(len(candidates))
-    by_score = sorted(range(len(candidates)), key=lambda one: (-candidates.scores[one], candidates.hosts[one]))
+    is_doubtful = candidates.standings.levels == IN_DOUBT
+    by_score = sorted(
+        range(len(candidates)), key=lambda one: (-candidates.scores[one], is_doubtful[one], candidates.hosts[one])
+    )
     return Ranking(features, {}, zeros, tuple(by_score))
 
 
@@ -142,7 +145,8 @@ def _order(relevance: Numbers, candidates: CandidateSet) -> tuple[int, ...]:
         uncalled = np.zeros(len(matching), np.bool_)
         for place in np.union1d(order[tied], order[tied + 1]).tolist():
             uncalled[place] = not candidates.capabilities(int(matching[place])).called.any()
-        order = np.lexsort((hosts, score_keys, uncalled, relevance_keys))
+        is_doubtful = candidates.standings.levels[matching] == IN_DOUBT  # guard: doubtful-after-equals
+        order = np.lexsort((hosts, score_keys, uncalled, is_doubtful, relevance_keys))
     return tuple(matching[order].tolist())
 
 
