@@ -42,7 +42,8 @@ from registry.core.format_support.account import count_unread
 from registry.core.format_support.common_rules import UNREAD
 from registry.core.formats.adp.detail_view import adp_detail, why_no_detail
 from registry.core.formats.adp.manifest_view import adp_manifest
-from registry.core.model.listing import Filters, TrustLevel
+from registry.core.merging.trust import explained, host_reasons
+from registry.core.model.listing import Filters, Resemblance, TrustLevel
 from registry.core.model.services import Capability, to_json
 from registry.core.names.domains import is_confusable
 from registry.core.scoring.rubric import VERSION as RUBRIC_VERSION
@@ -232,6 +233,33 @@ async def status(request: Request, domain: DomainPath) -> Response:
         unasked=project(submission.Unasked, report.unasked, paths=paths),
         status_url=status_url(base_url(request), report.host),
         untrusted_text=["reasons"],
+    )
+    return data_response(request, data, cache=REVALIDATE)
+
+
+@router.get(
+    "/api/services/{domain}/identity",
+    **describe_read(schemas.OneIdentity, UNKNOWN_SERVICE),
+    summary="What is known of who serves a host",
+    description="Any host may be asked for. Of one that is not listed, nothing is known but its name.",
+)
+async def identity(request: Request, domain: DomainPath) -> Response:
+    host = host_in(domain)
+    card = await registry_of(request).queries.card(host)
+    if card is None:
+        codes, used = host_reasons(host)
+        facts = explained(TrustLevel.UNVERIFIED, codes, used)
+    else:
+        used = Resemblance(**card.trust["resembles"]) if card.trust.get("resembles") else None
+        facts = explained(card.trust_level, card.trust.get("reasons", ()), used, is_owned=card.owned_since is not None)
+    data = project(
+        schemas.HostIdentity,
+        facts,
+        **{name: facts[name] for name in ("identity", "means", "doubt", "resembles")},
+        domain=host,
+        confusable=is_confusable(host),
+        listed=card is not None,
+        owned=card is not None and card.owned_since is not None,
     )
     return data_response(request, data, cache=REVALIDATE)
 

@@ -6,8 +6,8 @@ blocks (by day), job runs, reference data, webhooks, API keys, the state of a mi
 
 The table of domains is the only queue (measured: leasing 100 domains takes about 10 ms at a million rows). Triggers on
 `services`, on the canonical hosts of `owner_settings` and on ownerships in `claims` write `search_dirty` (see the
-migrations 8c1d5e7f2b94, 2c7e95b0d4a1 and 3b8e6f1a2d94), so that no code path can forget it. The tables of a mirror are empty in a registry that
-crawls.
+migrations 8c1d5e7f2b94, 2c7e95b0d4a1 and 3b8e6f1a2d94), so that no code path can forget it. The tables of a mirror are
+empty in a registry that crawls.
 """
 
 from datetime import date, datetime

@@ -17,7 +17,7 @@ from registry.edge.problems import Problem, as_problem, body, fault
 from registry.edge.requests import provide
 from registry.settings import Settings
 from registry.web import about, changes, check, figures, ownership, public_forms, rendering, search, service
-from registry.web.rendering import about_host
+from registry.web.rendering import about_host, with_doubt
 from registry.wiring import StoreUnavailable, Waypost
 
 _POST: Final = ("POST",)
@@ -82,7 +82,7 @@ def interface(waypost: Waypost, settings: Settings, api: ASGIApp, start_links: s
         request.scope[LIMIT] = problem.members.get("limit")
         return pages.error(request.scope, body(problem.kind, problem.detail, "", problem.members), problem.headers)
 
-    app = Starlette(routes=_ROUTES)
+    app = Starlette(routes=[with_doubt(route) for route in _ROUTES])  # guard: doubt-on-every-page
     provide(app.state, waypost, settings)
     app.state.pages, app.state.api, app.state.start_links = pages, api, start_links
     for kind in (Problem, HTTPException, StoreUnavailable, SearchUnavailable, Exception):

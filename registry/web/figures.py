@@ -8,6 +8,8 @@ from typing import Any, Final
 from starlette.requests import Request
 from starlette.responses import Response
 
+from registry.core.merging.trust import IDENTITIES
+from registry.core.model.listing import IdentityState
 from registry.edge import inside
 from registry.web.asking import ask
 from registry.web.rendering import respond
@@ -53,7 +55,7 @@ async def stats(request: Request) -> Response:
         "formats": bars(counted["formats"]),
         "auth": bars(counted["auth_types"]),
         "pricing": bars(counted["pricing_types"]),
-        "trust": bars(counted["trust_levels"]),
+        "trust": bars({IDENTITIES[IdentityState(word)].label: count for word, count in counted["identities"].items()}),
         "categories": bars(counted["categories"]),
         "scores": bars({f"{one['least']} to {one['most']}": one["count"] for one in counted["scores"]}, ordered=True),
         "sizes": bars({size_label(one): one["count"] for one in counted["document_bytes"]}, ordered=True),

@@ -14,7 +14,7 @@ from registry.core.names.opt_out import FILE_PATH, TXT_LABEL, WORD
 from registry.core.visiting.robots import PRODUCT
 from registry.edge.responses import REVALIDATE
 from registry.web.asking import as_problem, as_written, ask, name_written, number_of, pass_on, sent
-from registry.web.rendering import canonical_host, links_of, respond, with_secrets
+from registry.web.rendering import canonical_host, links_of, note_doubt, respond, with_secrets
 
 # --- submit hosts: a form for one or many, and the state of each
 
@@ -165,4 +165,5 @@ def _report_form(request: Request, host: str, written: str, code: str, fault: st
 async def report_state(request: Request) -> Response:
     """Return the page about a report, for everyone who has its address."""
     answer = await ask(request, "/api/reports/{token}", token=request.path_params["token"])
+    await note_doubt(request, answer["data"]["domain"])
     return with_secrets(respond(request, "report_state.html", {"report": answer["data"], "means": CODE_MEANS}))

@@ -5,6 +5,7 @@ Hosts, names and queries in addresses are encoded here and nowhere else.
 
 import hashlib
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib.metadata import version
 from importlib.resources import files
@@ -17,11 +18,13 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 from starlette.types import Scope
 
+from registry.core.merging.trust import IDENTITIES, host_doubt
 from registry.core.names.domains import InvalidName, host_syntax
 from registry.edge.problems import NOT_FOUND, UNKNOWN_SERVICE, Problem
 from registry.edge.responses import CACHED, NEVER_KEPT, encoded_response, path_segment
 from registry.settings import Settings
 from registry.web import text
+from registry.web.asking import ask
 from registry.wiring import utc_now
 
 # --- the stylesheet, the script and the icon, at addresses that hold a hash of their content
@@ -170,11 +173,17 @@ class Pages:
             "foot": [(path, title) for path, title in FOOT if path in known | elsewhere],
             "plural": text.plural,
             "outside": text.outside,
+            "identities": IDENTITIES,
+            "host_doubt": host_doubt,
         }
 
     def render(self, template: str, values: Mapping[str, Any]) -> bytes:
         """Return a page. A name that is missing in `values` raises, so that nothing is left empty by mistake."""
-        return self._environment.get_template(template).render({"now": utc_now(), "path": "", **values}).encode()
+        return (
+            self._environment.get_template(template)
+            .render({"now": utc_now(), "path": "", "doubt": None, **values})
+            .encode()
+        )
 
     def error(self, scope: Scope, content: Mapping[str, Any], headers: Mapping[str, str]) -> Response:
         """Return the page about a problem document. It never repeats input of the client."""
@@ -210,7 +219,8 @@ def respond(
     headers: Mapping[str, str] | None = None,
 ) -> Response:
     """Return the response with a page, with an ETag if its status is 200."""
-    body = pages_of(request).render(template, {"path": request.scope["path"], **values})
+    doubt = getattr(request.state, "doubt", None)
+    body = pages_of(request).render(template, {"path": request.scope["path"], "doubt": doubt, **values})
     every = {**SECURITY, **(headers or {})}
     if status == 200:
         return encoded_response(request, body, cache=cache, headers=every, media_type=HTML)
@@ -229,6 +239,30 @@ def plain(path: str) -> str:
 
 
 # --- pages about one host, with its name in their address
+
+
+def with_doubt(route: Route) -> Route:
+    """Return the route of a page so that it says what is in doubt about the host in its address; others unchanged."""
+    if "{host" not in route.path:
+        return route
+    page: Callable[[Request], Awaitable[Response]] = route.endpoint
+
+    async def endpoint(request: Request) -> Response:
+        with suppress(InvalidName):
+            await note_doubt(request, host_syntax(request.path_params["host"]))
+        return await page(request)
+
+    return Route(route.path, endpoint, methods=route.methods and list(route.methods))
+
+
+async def note_doubt(request: Request, host: str) -> None:
+    """Have the page say what is in doubt about the identity of a canonical host; where the registry cannot tell now,
+    what its name alone says."""
+    try:
+        found = (await ask(request, "/api/services/{host}/identity", host=host))["data"]
+        request.state.doubt = found["doubt"]
+    except Problem:
+        request.state.doubt = host_doubt(host)
 
 
 def canonical_host(request: Request) -> str:

@@ -8,7 +8,8 @@ from typing import Any, Final
 from starlette.requests import Request
 from starlette.responses import Response
 
-from registry.core.merging.trust import REASONS
+from registry.core.merging.trust import IDENTITIES, REASONS
+from registry.core.model.listing import TrustLevel
 from registry.core.search_filters import FILTERS
 from registry.core.wording.text import QUERY_CHARS
 from registry.edge.problems import NOT_FOUND, Problem
@@ -27,7 +28,7 @@ GROUPS: Final = {row.name: row.label for row in sorted(FILTERS, key=attrgetter("
 HEADINGS: Final = (
     GROUPS
     | {row.name: row.label for row in FILTERS}
-    | {"include_unverified": "Unverified included", "unique": "Copies folded"}
+    | {"include_unverified": "Not checked included", "unique": "Copies folded"}
 )
 """All filters; those outside of GROUPS are shown only where they are set."""
 
@@ -41,8 +42,16 @@ _LABELS: Final[Mapping[tuple[str, str], str]] = {
     ("side_effects", "true"): "has some", ("side_effects", "false"): "has none",
     ("side_effects", "unknown"): "not said",
     ("callable", "true"): "yes", ("callable", "false"): "no", ("callable", "unknown"): "not read yet",
+    **{("trust_level", word): about.label for word, about in IDENTITIES.items()},
+    **{  # a level, in the address of a page: the words that clients of ADP read as it
+        ("trust_level", level): " or ".join(about.label for about in IDENTITIES.values() if about.trust_level is level)
+        for level in TrustLevel
+    },
 }  # fmt: skip
-_WORDED: Final = frozenset({"auth_type", "pricing_type", "trust_level"})
+_WORDED: Final = frozenset({"auth_type", "pricing_type"})
+
+_LEVELS: Final = frozenset(TrustLevel)
+"""Counted too, as words for the same that clients of ADP know. Pages show only the words of identity."""
 
 Counts = Mapping[str, Mapping[str, int]]
 """Name of a filter -> its values with the number of services that have each."""
@@ -165,7 +174,7 @@ def _common(
 def _groups(links: Links, asked: SearchForm, counts: Counts) -> Iterator[FacetGroup]:
     """Yield the filters with their values among the found services, the most frequent first."""
     for name, title in GROUPS.items():
-        found = counts.get(name, {})
+        found = {value: count for value, count in counts.get(name, {}).items() if value not in _LEVELS}
         chosen = asked.values(name)
         ordered = sorted(found, key=lambda value: (value not in chosen, -found[value], value))
         values = [_value(links, asked, name, value, found.get(value, 0)) for value in ordered]

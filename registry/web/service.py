@@ -7,6 +7,7 @@ from typing import Any, Final
 from starlette.requests import Request
 from starlette.responses import Response
 
+from registry.core.merging.trust import IDENTITIES
 from registry.edge.problems import INVALID_PARAMETER, UNKNOWN_SERVICE, Problem
 from registry.edge.responses import CACHED, REVALIDATE, encoded_response
 from registry.web.asking import ask, number_of
@@ -197,8 +198,11 @@ async def badge(request: Request) -> Response:
         value, colour = "not listed", _UNKNOWN
     else:
         score = data["score"]["value"]
-        value = f"{score} of 100, {data['trust_level']}"
-        colour = next(colour for least, colour in _COLOURS if score >= least)
+        trust = data["trust"]
+        value, colour = IDENTITIES[trust["identity"]].label, _UNKNOWN
+        if trust["doubt"] is None:  # guard: no-score-in-doubt
+            value = f"{score} of 100, {value}"
+            colour = next(colour for least, colour in _COLOURS if score >= least)
     left, right = (round(len(text) * _CHAR_WIDTH) + _PADDING for text in ("waypost", value))
     sizes = {"left": left, "right": right, "width": left + right, "padding": _PADDING}
     body = pages_of(request).render("badge.svg", {"label": "waypost", "value": value, "colour": colour, **sizes})

@@ -176,6 +176,7 @@ GETS = (
     ("", "/api/submissions/{id}"),
     ("", "/api/reports/{token}"),
     ("/api/rubric", "/api/rubric"),
+    (f"/api/services/{PIGEON}/identity", "/api/services/{domain}/identity"),
     ("/api/stats", "/api/stats"),
     ("/api/stats/operation", "/api/stats/operation"),
     ("/api/problems", "/api/problems"),

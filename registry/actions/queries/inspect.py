@@ -378,6 +378,10 @@ class QueryActions:
             documents = await uow.documents.of([domain])
         return replace(stored, documents=tuple(document for document in documents if document.host == host))
 
+    async def card(self, host: str) -> Card | None:
+        """Return the service as an entry of a list; None if it is unknown or hidden."""
+        return (await self._store.cards.of([(registrable_domain(host), host)])).get(host)
+
     async def service_name(self, host: str) -> str | None:
         """Return the name of a service; None if it is unknown or hidden."""
         async with self._store.begin() as uow:

@@ -123,6 +123,14 @@ class Resembles(Shape):
             enum=["host", "name", "provider"],
         ),
     ]
+    is_mention: NotRequired[
+        Annotated[bool, about("It names a partner (`works with PayPal`), which puts nothing in doubt.", False)]
+    ]
+
+
+KnownNameUsed = Annotated[
+    Resembles | None, about("A well-known name that it uses without being on its owner's site.", None)
+]
 
 
 class TrustFacts(Shape):
@@ -147,9 +155,7 @@ class TrustFacts(Shape):
         Mapping[str, Timestamp | None],
         about("Since when each of the reasons holds. null: longer than dates are recorded.", {}),
     ]
-    resembles: Annotated[
-        Resembles | None, about("A well-known name that it uses without being on its owner's site.", None)
-    ]
+    resembles: KnownNameUsed
 
 
 class TrustReason(Shape):

@@ -10,6 +10,8 @@ from registry.api.schemas.base import Shape, about, answer_of, sample
 from registry.api.schemas.ownership import OwnershipFacts
 from registry.core.calling.reach import WHY_NOT_CALLABLE
 from registry.core.calling.tools import ToolForm
+from registry.core.merging.trust import IDENTITIES
+from registry.core.model.listing import IdentityState
 
 _DOCUMENT: Final = "https://api.pigeonpost.example/.well-known/agent"
 
@@ -295,6 +297,19 @@ class ServiceData(Shape):
     untrusted_text: base.UntrustedText
 
 
+class HostIdentity(Shape):
+    """What is known of who serves a host, listed or not."""
+
+    domain: base.HostName
+    confusable: base.Confusable
+    listed: Annotated[bool, about("false: this is what its name alone says.", True)]
+    identity: base.IdentityWord
+    means: Annotated[str, about("The identity in one sentence.", IDENTITIES[IdentityState.HOST_CHECKED].means)]
+    doubt: base.Doubt
+    resembles: base.KnownNameUsed
+    owned: Annotated[bool, about("The ownership of the listed host is proven.", False)]
+
+
 class Parameter(Shape):
     name: Annotated[str, sample("weight_g")]
     type: Annotated[str, sample("number")]
@@ -517,3 +532,4 @@ class Translated(base.Succeeded):
 
 
 OneService = answer_of("OneService", ServiceData)
+OneIdentity = answer_of("OneIdentity", HostIdentity)

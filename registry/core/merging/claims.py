@@ -21,7 +21,7 @@ from registry.core.model.listing import Resemblance
 from registry.core.model.services import Invocation, Provider, Service
 from registry.core.names.authority import Relation
 from registry.core.names.domains import host_of, is_confusable, parse_url, registrable_domain, same_site
-from registry.core.names.impersonation import hosts_in, known_name_in, known_name_in_host, owned_name
+from registry.core.names.impersonation import hosts_in, known_name_in, known_name_in_host, operator_in, owned_name
 from registry.core.names.known_names import KnownName
 
 _RULES: Final = {Relation.FOREIGN: common_rules.CLAIM_ELSEWHERE, Relation.SITE: common_rules.CLAIM_OF_SITE}
@@ -43,23 +43,34 @@ def look_alikes(host: str, service: Service) -> Iterator[LocatedFinding]:
     if is_confusable(host):  # guard: look-alike-host
         yield LocatedFinding(finding(rules.LOOK_ALIKE_HOST, "", host))
     use = resemblance(host, service)
-    if use is not None:  # guard: known-name
+    if use is not None and not use.is_mention:  # guard: known-name
         yield LocatedFinding(finding(rules.KNOWN_NAME, "", f"{use.name} ({use.domain}), in the {use.seen_in}"))
 
 
 def resemblance(host: str, service: Service) -> Resemblance | None:
-    """Return the first well-known name that the host, the service or its provider uses. None on a host of its owner,
-    and on a host of another known name's owner, who may mention all names."""
+    """Return a well-known name that the host, the service or its provider uses: the first that it uses as its own, else
+    the first that it mentions. None on a host of its owner, and on a host of another known name's owner, who may
+    mention all names."""
     if owned_name(host) is not None:
         return None
+    uses = list(_uses(host, service))
+    return next((use for use in uses if not use.is_mention), uses[0] if uses else None)
+
+
+def _uses(host: str, service: Service) -> Iterator[Resemblance]:
     provider = service.provider or Provider()
-    if known := known_name_in_host(host):
-        return Resemblance(known.name, known.domains[0], "host")
-    if service.name and not _is_own_host(host, service.name) and (known := known_name_in(service.name)):
-        return Resemblance(known.name, known.domains[0], "name")
-    if known := known_name_in(provider.name or "") or _owner_of(provider.url) or _owner_of(service.homepage):
-        return Resemblance(known.name, known.domains[0], "provider")
-    return None
+    if found := known_name_in_host(host):
+        yield Resemblance(found.known.name, found.known.domains[0], "host", found.is_mention)
+    if service.name and not _is_own_host(host, service.name) and (found := known_name_in(service.name)):
+        yield Resemblance(found.known.name, found.known.domains[0], "name", found.is_mention)
+    if found := known_name_in(provider.name or ""):
+        yield Resemblance(found.known.name, found.known.domains[0], "provider", found.is_mention)
+    for known in (
+        _owner_of(provider.url), _owner_of(service.homepage), _owner_of_picture(service.icon_url),
+        operator_in(service.description or ""),
+    ):  # fmt: skip
+        if known is not None:
+            yield Resemblance(known.name, known.domains[0], "provider")
 
 
 def _is_own_host(host: str, name: str) -> bool:
@@ -75,6 +86,13 @@ def _owner_of(url: str | None) -> KnownName | None:
     parsed = parse_url(url or "")
     is_page_of_others = known is not None and known.has_pages and parsed is not None and parsed.target != "/"
     return None if is_page_of_others else known
+
+
+def _owner_of_picture(url: str | None) -> KnownName | None:
+    """Return the known name whose owner a picture belongs to; only of those who handle money, because the sites of many
+    others hold pictures of their users."""
+    known = _owner_of(url)
+    return known if known is not None and known.handles_money else None
 
 
 MAX_NAMED: Final = 5

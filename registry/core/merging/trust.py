@@ -79,24 +79,24 @@ class Trust(NamedTuple):
 
 IDENTITIES: Final[Mapping[IdentityState, IdentityMeaning]] = {
     IdentityState.OWNER_PROVEN: IdentityMeaning(
-        "owner proven", "Its documents came from this host and speak for this site only, and somebody proved to control "
-        "the host. The person or company behind it was not checked.", "good", TrustLevel.VERIFIED,
+        "owner proven", "Its documents came from this host and speak for this site only, and its operator has proven "
+        "control of the host. Who that person or company is was not checked.", "good", TrustLevel.VERIFIED,
     ),
     IdentityState.HOST_CHECKED: IdentityMeaning(
-        "host checked", "Its documents came from this host and speak for this site only. The person or company behind "
-        "it was not checked.", "good", TrustLevel.VERIFIED,
+        "host checked", "Its documents came from this host and speak for this site only. Who runs the host was not "
+        "checked.", "good", TrustLevel.VERIFIED,
     ),
     IdentityState.PARTLY_CHECKED: IdentityMeaning(
-        "partly checked", "Its documents came from this host, but something in them is not shown to be its own, or is "
-        "an error.", "", TrustLevel.COMMUNITY,
+        "partly checked", "Its documents came from this host, but something in them is an error or is not shown to be "
+        "the host's own. Who runs the host was not checked.", "", TrustLevel.COMMUNITY,
     ),
     IdentityState.NOT_CHECKED: IdentityMeaning(
         "not checked", "Nothing was read from this host, or it has not answered for days.", "middle",
         TrustLevel.UNVERIFIED,
     ),
     IdentityState.IN_DOUBT: IdentityMeaning(
-        "identity in doubt", "It uses the name of another site, says that it is another site, or has a host "
-        "name that can be taken for another one. Compare the host with the site that you expect.", "bad", TrustLevel.COMMUNITY,
+        "identity in doubt", "It uses the name of another site, says that it is another site, or has a host name that "
+        "can be taken for another one. Compare the host with the site that you expect.", "bad", TrustLevel.COMMUNITY,
     ),
 }
 """The words of identity, from the best known to the least. Everything that shows or filters them reads this table."""
@@ -225,11 +225,18 @@ def doubt_of(reasons: Iterable[str], resembles: Mapping[str, str] | None) -> str
 def host_reasons(host: str) -> tuple[tuple[str, ...], Resemblance | None]:
     """Return the codes of doubts that the name of a host gives by itself, and the well-known name in it: all that is
     known of a host without documents."""
-    known = None if owned_name(host) else known_name_in_host(host)
+    found = None if owned_name(host) else known_name_in_host(host)
+    known = None if found is None or found.is_mention else found.known
     codes = [KNOWN_NAME.code] if known else []
     if is_confusable(host):
         codes.append(LOOK_ALIKE_HOST.code)
     return tuple(codes), None if known is None else Resemblance(known.name, known.domains[0], "host")
+
+
+def host_doubt(host: str) -> str | None:
+    """Return what the name of a host by itself puts in doubt, as `doubt_of` says it."""
+    codes, used = host_reasons(host)
+    return doubt_of(codes, asdict(used) if used else None)
 
 
 def _says_known_name(resembles: Mapping[str, str] | None) -> str:
@@ -237,7 +244,7 @@ def _says_known_name(resembles: Mapping[str, str] | None) -> str:
         return "It uses a well-known name; this host is not on that name's site."
     name, domain = resembles["name"], resembles["domain"]
     if resembles.get("seen_in") == "provider":
-        return f"It says that {name} runs it; this host is not on {domain}."
+        return f"It presents itself as run by {name}; this host is not on {domain}."
     return f"It uses the name of {name}; this host is not on {domain}."
 
 

@@ -31,11 +31,13 @@ class IdentityState(StrEnum):
 @dataclass(frozen=True, slots=True)
 class Resemblance:
     """A well-known name that is used on another owner's host. `domain`: the best known domain of the name's owner.
-    `seen_in`: what uses it. `provider`: the claimed operator's name or address."""
+    `seen_in`: what uses it. `provider`: the name, address or picture of the claimed operator, also in the description.
+    `is_mention`: it names a partner, as in "works with PayPal", and puts nothing in doubt."""
 
     name: str
     domain: str
     seen_in: Literal["host", "name", "provider"]
+    is_mention: bool = False
 
 
 AdpAuthType = Literal["none", "api_key", "oauth2"]
@@ -118,10 +120,10 @@ class Filters:
     """Conditions applied to the candidates inside the engine, never after ranking. A listing must have any of the
     values of each filter that is set. core/search_filters.py describes each filter.
 
-    `trust_levels` override `include_unverified`; they may be words of either kind. `side_effects`, `callability` and `semantic_types` also filter the
-    capabilities shown: all must apply, by what the documents say; nothing inferred counts. `hosts` are exact names,
-    `domains` registrable domains, `tlds` last labels of hosts. `unique`: of copies among the listings that pass, only
-    the first ones (ranking/copies.py) and the ones the question names.
+    `trust_levels` override `include_unverified`; they may be words of either kind. `side_effects`, `callability` and
+    `semantic_types` also filter the capabilities shown: all must apply, by what the documents say; nothing inferred
+    counts. `hosts` are exact names, `domains` registrable domains, `tlds` last labels of hosts. `unique`: of copies
+    among the listings that pass, only the first ones (ranking/copies.py) and the ones the question names.
     """
 
     include_unverified: bool = False

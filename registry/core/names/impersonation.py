@@ -3,7 +3,7 @@
 Such spellings are letters of other scripts, digits for letters (`paypa1`), capitals (`PayPaI`), `rn` for `m`, and
 single letters with spaces between them. A name that is also an ordinary word counts only if it is the whole name, alone
 or with words that its owner would add (`Apple Support`). Products of others for a known name ("Gmail integration") are
-found too, because no text shows who wrote it.
+found too: no text shows who wrote it. Where the words around a name say that it is a partner's, it is a mention.
 """
 
 import re
@@ -68,6 +68,9 @@ def _is_spelt_right(host: str) -> bool:
 
 
 _WORD: Final = re.compile(r"[^\W_]+")
+_NAMED_WITHIN: Final = 4
+"""Words after `official` among which the name is."""
+
 _MAX_PIECES: Final = 4
 """Pieces of a word that are read as one, between capitals: `BankOfAmerica` has three."""
 
@@ -93,9 +96,54 @@ _WRITTEN: Final = """
 _OWNERS_WORDS: Final = frozenset(_WRITTEN.split())
 """Words next to a known name that make the whole read as if its owner had written it."""
 
+_KINDS: Final = frozenset(
+    ("api", "apis", "mcp", "sdk", "cli", "server", "app", "apps", "agent", "agents", "bot", "web", "ai")
+)  # fmt: skip
+"""Words of `_OWNERS_WORDS` that say what kind of thing it is, and claim nothing."""
+
+_BEFORE_PARTNERS: Final = frozenset(
+    ("for", "with", "to", "from", "via", "on", "into", "using", "für", "mit", "zu", "pour", "avec", "para", "con")
+)  # fmt: skip
+_AFTER_PARTNERS: Final = frozenset(
+    ("integration", "integrations", "connector", "connectors", "adapter", "adaptor", "bridge", "plugin", "plugins",
+     "extension", "addon", "wrapper", "toolkit", "importer", "exporter", "sync", "proxy", "mirror", "alternative",
+     "tracker", "scraper", "automation", "compatible", "companion", "converter", "viewer", "downloader", "monitor",
+     "stats", "statistics", "analytics", "unofficial")
+)  # fmt: skip
+"""Words around the known name of a partner: `Invoices for PayPal`, `Gmail integration`."""
+
+_NOTHING_OWN: Final = frozenset(
+    ("the", "this", "that", "is", "are", "we", "our", "it", "its", "welcome", "to", "a", "an", "here", "log", "sign",
+     "in", "up", "join", "open", "visit", "continue", "connect", "pay", "buy", "send", "money", "shop", "your")
+)  # fmt: skip
+"""Words that say nothing of what somebody else made: `Log in to PayPal` reads as if PayPal had written it."""
+
+_OPERATED: Final = re.compile(
+    r"(?:operated by|(?:service|division|subsidiary) of|service by|we are)(?: the)?", re.IGNORECASE
+)
+_PROSE_CHARS: Final = 600
+
 _BY_KEY: Final = {known.key: known for known in KNOWN_NAMES}
 _BY_WORDS: Final = {known.words: known for known in KNOWN_NAMES if len(known.words) > 1 and not known.is_word}
 _MAX_NAME_WORDS: Final = max(map(len, _BY_WORDS))
+_UNSPACED: Final = r"\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
+"""Characters of scripts whose words have no spaces between them, or endings written without a space."""
+
+_SCRIPT_CHANGE: Final = re.compile(rf"(?<=[A-Za-z0-9])(?=[{_UNSPACED}])|(?<=[{_UNSPACED}])(?=[A-Za-z0-9])")
+_BEST_KNOWN_FIRST: Final = sorted(
+    ((domain, known) for known in KNOWN_NAMES for domain in known.domains),
+    key=lambda one: (one[1].key != one[0].partition(".")[0], one[0] != one[1].domains[0]),
+)
+_BY_DOMAIN: Final = dict(reversed(_BEST_KNOWN_FIRST))
+_SPELT: Final = {without_marks(text).casefold(): known for known in KNOWN_NAMES for text in known.spellings}
+_SPELT_INSIDE: Final = tuple(text for text in _SPELT if re.match(f"[{_UNSPACED}]", unicodedata.normalize("NFC", text)))
+
+
+class FoundName(NamedTuple):
+    """A known name in a text or host. `is_mention`: it names a partner; the text does not pass for its owner's."""
+
+    known: KnownName
+    is_mention: bool
 
 
 class _Word(NamedTuple):
@@ -108,23 +156,65 @@ class _Word(NamedTuple):
 
 
 @lru_cache(maxsize=1_024)
-def known_name_in(text: str) -> KnownName | None:
+def known_name_in(text: str) -> FoundName | None:
     """Return the first known name that a text, the name of a service or of its provider, is or contains."""
+    maker = ""
     if is_namespaced(text):  # io.github.alice/server: GitHub did not write it
         text = text.partition(".")[2].partition(".")[2] or text
+        maker, _, text = text.partition("/") if "/" in text else ("", "", text)
+    if maker and (known := _known_in(_words(maker))) is not None:
+        return FoundName(known, False)
     words = _words(text)
+    known = _known_in(words)
+    return None if known is None else FoundName(known, bool(maker) or _is_mention(words, known))
+
+
+def _known_in(words: Sequence[_Word]) -> KnownName | None:
     return _find_used(words) or _find_whole(words, alone=True)
 
 
 @lru_cache(maxsize=1_024)
-def known_name_in_host(host: str) -> KnownName | None:
-    """Return the first known name in the labels of a canonical host below its public suffix. An ordinary word as a
-    label (`target.shop.example`) does not count."""
-    for label in host.split(".")[: -registrable_domain(host).count(".") or None]:
+def known_name_in_host(host: str) -> FoundName | None:
+    """Return the first known name in the labels of a canonical host below its public suffix, and the first that is no
+    mention where there is one. An ordinary word as a label (`target.shop.example`) does not count; an owner's domain
+    does (`target.com.shop.example`)."""
+    labels = host.split(".")[: -registrable_domain(host).count(".") or None]
+    mention = None
+    for place, label in enumerate(labels):
         words = _words(_unicode_label(label).replace("-", " "))
         if known := _find_used(words) or _find_whole(words, alone=False):
+            is_installed = known.is_installed and label == known.key and place < len(labels) - 1
+            if not is_installed and not _is_mention(words, known):
+                return FoundName(known, False)
+            mention = mention or FoundName(known, True)
+    for start in range(len(labels)):
+        for end in (start + 2, start + 3):
+            if end <= len(labels) and (known := _BY_DOMAIN.get(".".join(labels[start:end]))):
+                return FoundName(known, False)
+    return mention
+
+
+@lru_cache(maxsize=1_024)
+def operator_in(text: str) -> KnownName | None:
+    """Return the known name that a description gives as the operator's: `The official PayPal agent`, `operated by
+    PayPal`. A description may mention all other names."""
+    text = text[:_PROSE_CHARS]
+    for sentence in re.split(r"[.!?\n]+\s", text):
+        words = [word.casefold() for word in _WORD.findall(sentence)]
+        if "official" in words and set(words[: words.index("official")]) <= _NOTHING_OWN:
+            after = _words(" ".join(_WORD.findall(sentence)[words.index("official") + 1 :][:_NAMED_WITHIN]))
+            known = _known_in(after)
+            if known is not None and not _is_mention(after, known):
+                return known
+    for match in _OPERATED.finditer(text):
+        named = _words(" ".join(_WORD.findall(text[match.end() :])[:_MAX_NAME_WORDS]))
+        if (known := _find_used(named[:1]) or _find_used(named)) is not None and _starts_with(named, known):
             return known
     return None
+
+
+def _starts_with(words: Sequence[_Word], known: KnownName) -> bool:
+    return "".join(word.text for word in words).startswith(known.key) or known.key in words[0].disguised
 
 
 @lru_cache(maxsize=1_024)
@@ -146,6 +236,8 @@ def owned_name(host: str) -> KnownName | None:
 def _find_used(words: Sequence[_Word]) -> KnownName | None:
     """Return the first known name that is no ordinary word, or one in disguise or with an owner's word attached."""
     for position, word in enumerate(words):
+        if known := _find_spelt(word.text):
+            return known
         for count in range(2, _MAX_NAME_WORDS + 1):
             if known := _BY_WORDS.get(tuple(later.text for later in words[position : position + count])):
                 return known
@@ -164,6 +256,12 @@ def _find_used(words: Sequence[_Word]) -> KnownName | None:
     return None
 
 
+def _find_spelt(word: str) -> KnownName | None:
+    """Return the known name that a word of another script is; where words have no spaces, also one inside it."""
+    inside = (_SPELT[text] for text in _SPELT_INSIDE if not word.isascii() and text in word)
+    return _SPELT.get(word) or next(inside, None)
+
+
 def _find_attached(key: str) -> KnownName | None:
     """Return the known name that is written together with a word of its owner or a number: `paypalsupport`."""
     for cut in range(2, len(key)):
@@ -174,6 +272,26 @@ def _find_attached(key: str) -> KnownName | None:
             if rest in _OWNERS_WORDS or (rest == end and rest.isdecimal() and not known.is_word):
                 return known
     return None
+
+
+def _is_mention(words: Sequence[_Word], known: KnownName) -> bool:
+    """Return whether words name a partner: `Invoices for PayPal`, `Gmail integration`, and nothing that only the owner
+    would add. A name in disguise or attached to another word is none."""
+    texts = [word.text for word in words]
+    plain = next((place for place in range(len(words)) if _reads(texts, place, known)), None)
+    if plain is None:
+        return False
+    end = plain + (1 if texts[plain] == known.key else len(known.words))
+    others = [*texts[:plain], *texts[end:]]
+    if set(others) & (_OWNERS_WORDS - _KINDS):
+        return False
+    is_after = plain > 0 and texts[plain - 1] in _BEFORE_PARTNERS
+    has_own = bool(set(texts[:plain]) - _BEFORE_PARTNERS - _KINDS - _NOTHING_OWN)
+    return (is_after and has_own) or bool(set(others) & _AFTER_PARTNERS)
+
+
+def _reads(texts: Sequence[str], place: int, known: KnownName) -> bool:
+    return texts[place] == known.key or tuple(texts[place : place + len(known.words)]) == known.words
 
 
 def _find_whole(words: Sequence[_Word], *, alone: bool) -> KnownName | None:
@@ -189,7 +307,8 @@ def _find_whole(words: Sequence[_Word], *, alone: bool) -> KnownName | None:
 
 def _words(text: str) -> list[_Word]:
     shown = unicodedata.normalize("NFKC", "".join(char for char in text if unicodedata.category(char) != "Cf"))
-    return [_word(word) for word in _joined_letters(_WORD.findall(shown)[:_MAX_WORDS])]
+    apart = _SCRIPT_CHANGE.sub(" ", shown)
+    return [_word(word) for word in _joined_letters(_WORD.findall(apart)[:_MAX_WORDS])]
 
 
 def _joined_letters(words: Iterable[str]) -> Iterator[str]:

@@ -16,14 +16,19 @@ from registry.core.names.confusables import without_marks
 
 @dataclass(frozen=True)
 class KnownName:
-    """`name` as its owner writes it. `domains`: registrable domains of the owner, the best known first; `.google` is a
-    top level that one owner controls. `is_word`: also an ordinary word, so only a use as the whole name counts.
-    `has_pages`: users have pages below the owner's domains, so a link to a path there proves nothing."""
+    """`name` as its owner writes it; `spellings`: as other scripts write it. `domains`: registrable domains of the
+    owner, the best known first; `.google` is a top level that one owner controls. `is_word`: also an ordinary word, so
+    only a use as the whole name counts.
+    `has_pages`: users have pages below the owner's domains, so a link to a path there proves nothing. `is_installed`:
+    organisations run it on hosts of their own, such as `gitlab.acme.example`. `handles_money`: payment, or a bank."""
 
     name: str
     domains: tuple[str, ...]
     is_word: bool = False
     has_pages: bool = False
+    is_installed: bool = False
+    handles_money: bool = False
+    spellings: tuple[str, ...] = ()
 
     @cached_property
     def words(self) -> tuple[str, ...]:
@@ -59,7 +64,7 @@ _META: Final = "meta.com facebook.com facebook.net fb.com meta.ai messenger.com 
 _ATLASSIAN: Final = "atlassian.com jira.com trello.com bitbucket.org"
 _INTUIT: Final = "intuit.com quickbooks.com turbotax.com mailchimp.com creditkarma.com"
 
-_NAMES: Final = (
+_OF_MONEY: Final = (
     # payment and money
     ("PayPal", "paypal.com paypal.me paypalobjects.com paypal-corp.com"),
     ("Venmo", "venmo.com paypal.com"),
@@ -112,6 +117,8 @@ _NAMES: Final = (
     ("N26", "n26.com"),
     ("Monzo", "monzo.com"),
     ("Nubank", "nubank.com.br nu.com.mx"),
+)
+_OTHERS: Final = (
     # mail, cloud, identity, office
     ("Google", _GOOGLE, "pages"),
     ("Gmail", _GOOGLE, "pages"),
@@ -132,7 +139,7 @@ _NAMES: Final = (
     ("HubSpot", "hubspot.com hubapi.com"),
     ("Zendesk", "zendesk.com"),
     ("Atlassian", _ATLASSIAN),
-    ("Jira", _ATLASSIAN),
+    ("Jira", _ATLASSIAN, "installed"),
     ("Trello", _ATLASSIAN),
     ("Airtable", "airtable.com"),
     ("Shopify", "shopify.com shopify.dev"),
@@ -160,11 +167,11 @@ _NAMES: Final = (
     ("Canva", "canva.com canva.dev"),
     ("Skype", _MICROSOFT),
     # code
-    ("GitHub", "github.com github.blog github.dev", "pages"),
-    ("GitLab", "gitlab.com", "pages"),
-    ("Bitbucket", _ATLASSIAN, "pages"),
-    ("npm", "npmjs.com npmjs.org github.com", "pages"),
-    ("PyPI", "pypi.org python.org", "pages"),
+    ("GitHub", "github.com github.blog github.dev", "pages", "installed"),
+    ("GitLab", "gitlab.com", "pages", "installed"),
+    ("Bitbucket", _ATLASSIAN, "pages", "installed"),
+    ("npm", "npmjs.com npmjs.org github.com", "pages", "installed"),
+    ("PyPI", "pypi.org python.org", "pages", "installed"),
     ("Docker Hub", "docker.com docker.io", "pages"),
     ("Hugging Face", "huggingface.co hf.co", "pages"),
     ("Stack Overflow", "stackoverflow.com stackexchange.com", "pages"),
@@ -187,7 +194,6 @@ _NAMES: Final = (
     ("Reddit", "reddit.com redd.it redditinc.com", "pages"),
     ("Discord", "discord.com discord.gg discordapp.com", "pages"),
     ("Telegram", "telegram.org telegram.me t.me", "pages"),
-    ("Slack", "slack.com", "pages"),
     ("Twitch", "twitch.tv", "pages"),
     ("Pinterest", "pinterest.com", "pages"),
     # shops, travel, delivery, media
@@ -243,6 +249,7 @@ _NAMES: Final = (
     ("Vanguard", "vanguard.com vanguard.co.uk", "word"),
     ("ING", "ing.com ing.de ing.nl ing.es .ing", "word"),
     ("Zoom", "zoom.us zoom.com", "word"),
+    ("Slack", "slack.com", "word", "pages"),
     ("Signal", "signal.org", "word"),
     ("Line", "line.me linecorp.com lycorp.co.jp", "word"),
     ("Messenger", _META, "word"),
@@ -261,7 +268,40 @@ _NAMES: Final = (
     ("Steam", "steampowered.com steamcommunity.com valvesoftware.com", "word"),
 )
 
+_SPELLINGS: Final = {
+    "PayPal": "贝宝 ペイパル 페이팔 пейпал пэйпал بايبال",
+    "Mastercard": "万事达卡 マスターカード 마스터카드 мастеркард ماستركارد",
+    "Alipay": "支付宝 アリペイ 알리페이 алипей",
+    "WeChat": "微信 ウィーチャット 위챗 вичат",
+    "Coinbase": "コインベース 코인베이스 коинбейс коинбэйс",
+    "Binance": "币安 バイナンス 바이낸스 бинанс باينانس",
+    "Google": "谷歌 グーグル 구글 гугл جوجل",
+    "Gmail": "джимейл ジーメール 지메일",
+    "Microsoft": "微软 マイクロソフト 마이크로소프트 майкрософт مايكروسوفت",
+    "iCloud": "айклауд アイクラウド 아이클라우드",
+    "GitHub": "гитхаб ギットハブ 깃허브",
+    "Facebook": "脸书 フェイスブック 페이스북 фейсбук فيسبوك",
+    "Instagram": "インスタグラム 인스타그램 инстаграм انستغرام",
+    "WhatsApp": "ワッツアップ 왓츠앱 ватсап вотсап واتساب",
+    "YouTube": "ユーチューブ 유튜브 ютуб ютьюб يوتيوب",
+    "TikTok": "抖音 ティックトック 틱톡 тикток تيكتوك",
+    "Telegram": "テレグラム 텔레그램 телеграм تيليجرام",
+    "Netflix": "奈飞 ネットフリックス 넷플릭스 нетфликс نتفليكس",
+    "Taobao": "淘宝 タオバオ 타오바오 таобао",
+    "Alibaba": "阿里巴巴 アリババ 알리바바 алибаба",
+    "AliExpress": "速卖通 アリエクスプレス 알리익스프레스 алиэкспресс",
+    "Rakuten": "楽天市場 라쿠텐",
+    "Samsung": "サムスン 삼성전자 самсунг سامسونج",
+    "Spotify": "スポティファイ 스포티파이 спотифай سبوتيفاي",
+}
+"""Names as other scripts write them, without those that are ordinary words there."""
+
 KNOWN_NAMES: Final = tuple(
-    KnownName(name, tuple(domains.split()), is_word="word" in traits, has_pages="pages" in traits)
-    for name, domains, *traits in _NAMES
-)
+    KnownName(
+        name, tuple(domains.split()), is_word="word" in traits, has_pages="pages" in traits,
+        is_installed="installed" in traits, handles_money=group is _OF_MONEY,
+        spellings=tuple(_SPELLINGS.get(name, "").split()),
+    )
+    for group in (_OF_MONEY, _OTHERS)
+    for name, domains, *traits in group
+)  # fmt: skip

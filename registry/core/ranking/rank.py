@@ -62,9 +62,9 @@ class Ranking:
 
 
 def rank(question: ParsedQuery, candidates: CandidateSet, stats: CorpusStats) -> Ranking:
-    """Rank the candidates. The order is total: relevance, then the services whose identity is not in doubt, then what
-    can be called, then the listing's score (both descending), then the host. It does not depend on the order of the candidates. If a signal is 0 for all of them, for
-    example without vectors, the others share its weight."""
+    """Rank the candidates. The order is total: relevance, then the services whose identity is not in doubt, then
+    what can be called, then the listing's score (both descending), then the host. It does not depend on the order of
+    the candidates. If a signal is 0 for all of them, for example without vectors, the others share its weight."""
     features = extract_features(question, candidates, stats)
     raw = np.maximum(np.stack([signal.of(features) for signal in SIGNALS]), 0.0)
     tops = raw.max(axis=1, initial=0.0)

@@ -18,7 +18,7 @@ from registry.core.reading import injection_rules
 from registry.core.reading import rules as reading_rules
 from registry.core.scoring import rules as scoring_rules
 
-VERSION = "7"  # changes with every change of a rule; stored with each score
+VERSION = "8"  # changes with every change of a rule; stored with each score
 
 SECTION_POINTS: Mapping[Section, int] = MappingProxyType({
     Section.CONFORMANCE: 30,
