@@ -32,7 +32,7 @@ def _values_of_each(member: str) -> ColumnElement[Any]:
 
 
 _COLUMNS: Final = ServiceRow.__table__.c
-_IDENTITY: Final[ColumnElement[str]] = literal_column(IDENTITY.format(services="services"), Text)
+_IDENTITY: Final[ColumnElement[str]] = sql_cast(literal_column(IDENTITY.format(services="services")), Text)
 FACET_COLUMNS: Final[dict[str, ColumnElement[Any]]] = {
     name: _COLUMNS[facet.column] for name, facet in FACETS.items() if facet.column and facet.column in _COLUMNS
 } | {
@@ -54,9 +54,10 @@ def service_conditions(filters: Filters) -> list[ColumnElement[bool]]:
             keys = [(registrable_domain(host), host) for host in values]
             conditions.append(tuple_(ServiceRow.domain, ServiceRow.host).in_(keys))
         elif name == "trust":  # the level has an index, the identity has none
-            words = [word for word in values if isinstance(word, IdentityState)]
-            levels = ServiceRow.trust_level.in_([word for word in values if word not in words])
-            conditions.append(or_(levels, _IDENTITY.in_(words)) if words else levels)
+            words = [word for word in values if word in list(IdentityState)]
+            levels = [word for word in values if word not in words]
+            wanted = [ServiceRow.trust_level.in_(levels)] if levels else []
+            conditions.append(or_(*wanted, *([_IDENTITY.in_(words)] if words else [])))
         elif name not in ("semantic", "effects", "callable"):  # of one capability, below
             column = FACET_COLUMNS[name]
             if isinstance(column.type, ARRAY):

@@ -11,7 +11,7 @@ from registry.core.names.suffixes import SHIPPED
 NAMED = {
     "PayPal": ["PayPal", "PayPal Support", "Invoices for PayPal by Acme", "Pay Pal", "P a y P a l", "P.A.Y.P.A.L",
                "pay\u200bpal", "paypalsupport", "PayPalHelp", "paypal24", "paypa1", "PaypaI", "Páypal",
-               "com.paypal/mcp", "PаyPаl", "ΡΑΥΡΑL", "ｐａｙｐａｌ", "𝐏𝐚𝐲𝐏𝐚𝐥"],  # Cyrillic a, Greek capitals
+               "com.paypal/mcp", "io.github.paypal/mcp", "贝宝客服", "ペイパル", "PayPal支付", "Пэйпал", "PаyPаl", "ΡΑΥΡΑL", "ｐａｙｐａｌ", "𝐏𝐚𝐲𝐏𝐚𝐥"],  # Cyrillic a, Greek capitals
     "Gmail": ["Gmail integration"],
     "Google": ["ɢoogle", "g00gle"],
     "Microsoft": ["rnicrosoft"],
@@ -24,7 +24,8 @@ NAMED = {
 }  # fmt: skip
 HOSTS_NAMED = {
     "PayPal": ["claims-paypal.com", "paypal.secure-payments.com", "paypal.co.uk", "pay-pal.com", "paypa1.com",
-               "pаypal.com", "paypál.com"],  # Cyrillic a
+               "paypal.com.shop.example", "pаypal.com", "paypál.com"],  # Cyrillic a
+    "Stripe": ["stripe.com.shop.example", "stripe-com.shop.example"],
     "Microsoft": ["rnicrosoft.com"],
     "Apple": ["appleid-login.net", "my-apple-support.net"],
     "Google": ["google.github.io"],
@@ -33,8 +34,8 @@ HOSTS_NAMED = {
 
 @pytest.mark.parametrize(("text", "name"), [(text, name) for name, texts in NAMED.items() for text in texts])
 def test_a_known_name_is_found(text: str, name: str) -> None:
-    known = impersonation.known_name_in(text)
-    assert known is not None and known.name == name
+    found = impersonation.known_name_in(text)
+    assert found is not None and found.known.name == name
 
 
 @pytest.mark.parametrize(
@@ -42,7 +43,7 @@ def test_a_known_name_is_found(text: str, name: str) -> None:
     [
         "", "100", "Apple pie recipes", "Target practice", "Draw a line", "Stripe patterns for wallpaper",
         "Hotel booking", "Sales Force Automation", "Open AI directory", "Revolution", "Redditch weather", "Discordant",
-        "Intelligence", "Banking", "Helpline", "Méta-analyse", "Signals", "io.github.alice/weather",
+        "Roman Slack", "Intelligence", "Banking", "Helpline", "Méta-analyse", "Signals", "io.github.alice/weather",
     ],
 )  # fmt: skip
 def test_ordinary_words_are_no_known_names(text: str) -> None:
@@ -51,15 +52,66 @@ def test_ordinary_words_are_no_known_names(text: str) -> None:
 
 @pytest.mark.parametrize(("host", "name"), [(host, name) for name, hosts in HOSTS_NAMED.items() for host in hosts])
 def test_a_known_name_is_found_in_a_host(host: str, name: str) -> None:
-    known = impersonation.known_name_in_host(host_syntax(host))
-    assert known is not None and known.name == name
+    found = impersonation.known_name_in_host(host_syntax(host))
+    assert found is not None and found.known.name == name
 
 
 @pytest.mark.parametrize(
-    "host", ["target.shop.example", "apple.dev", "banking.com", "online.de", "alice.github.io", "localhost"]
+    "host",
+    [
+        "target.com.au",
+        "x.com.br",
+        "target.shop.example",
+        "apple.dev",
+        "banking.com",
+        "online.de",
+        "alice.github.io",
+        "localhost",
+    ],
 )
 def test_ordinary_hosts_have_no_known_name(host: str) -> None:
     assert impersonation.known_name_in_host(host) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "is_mention"),
+    [
+        ("Orchard, works with PayPal", True), ("PayPal connector", True), ("Gmail integration", True),
+        ("Unofficial GitHub API", True), ("io.github.alice/paypal-mcp", True), ("Weather via Google", True),
+        ("PayPal", False), ("PayPal for Orchard", False), ("PayPal Support connector", False),
+        ("Official PayPal connector", False), ("Refunds for PayPal", False), ("Log in to PayPal", False),
+        ("Payments by PayPal", False), ("Orchard for PаyPal", False),  # Cyrillic a
+    ],
+)  # fmt: skip
+def test_a_partner_is_only_mentioned(text: str, is_mention: bool) -> None:
+    found = impersonation.known_name_in(text)
+    assert found is not None and found.is_mention == is_mention
+
+
+@pytest.mark.parametrize(
+    ("host", "is_mention"),
+    [
+        ("gitlab.orchard.example", True), ("orchard-paypal-plugin.com", True), ("works-with-paypal.com", True),
+        ("gitlab-orchard.com", False), ("paypal.orchard.example", False), ("sign-in-with-paypal.com", False),
+    ],
+)  # fmt: skip
+def test_a_host_may_name_a_partner(host: str, is_mention: bool) -> None:
+    found = impersonation.known_name_in_host(host)
+    assert found is not None and found.is_mention == is_mention
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("The official PayPal agent for refunds.", "PayPal"), ("Sends money. Official API of PayPal.", "PayPal"),
+        ("Official Stripe MCP server.", "Stripe"), ("Operated by PаyPal.", "PayPal"),  # Cyrillic a
+        ("Uses the official GitHub API.", None), ("An unofficial PayPal client.", None),
+        ("Official Orchard plugin for PayPal.", None), ("Works with PayPal and Google.", None), ("", None),
+    ],
+)  # fmt: skip
+def test_a_description_may_give_the_operator(text: str, name: str | None) -> None:
+    known = impersonation.operator_in(text)
+    assert (known and known.name) == name
 
 
 def test_owners_are_known_by_their_domains() -> None:

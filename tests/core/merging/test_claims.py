@@ -9,8 +9,19 @@ from registry.core.merging import rules
 from registry.core.merging.claims import resemblance
 from registry.core.merging.listing import make_listing
 from registry.core.merging.merge import merge
-from registry.core.merging.trust import LEVELS, REASONS, explained, trust_of
-from registry.core.model.listing import Listing, Resemblance, TrustLevel
+from registry.core.merging.trust import (
+    CHECKED,
+    DOUBTS,
+    IDENTITIES,
+    REASONS,
+    doubt_of,
+    explained,
+    host_doubt,
+    identity_of,
+    identity_of_listing,
+    trust_of,
+)
+from registry.core.model.listing import IdentityState, Listing, Resemblance, TrustLevel
 from registry.core.model.services import Provider, Service
 from registry.core.names.domains import registrable_domain
 from tests.core.documents import CARD_PATH, a2a_card
@@ -136,6 +147,12 @@ def test_a_look_alike_host_is_flagged_and_never_shown_in_its_letters() -> None:
         (HOST, {"name": "PayPal"}, "name"),
         (HOST, {"name": "PаyPаl Support"}, "name"),
         (HOST, {"name": "Refunds for PayPal"}, "name"),
+        (HOST, {"name": "PayPal客服"}, "name"),
+        (HOST, {"name": "Пэйпал"}, "name"),
+        ("paypal.com.shop.example", {}, "host"),
+        (HOST, {"iconUrl": "https://www.paypalobjects.com/logo.svg"}, "provider"),
+        (HOST, {"description": "The official PayPal agent: it sends money."}, "provider"),
+        (HOST, {"description": "Sends money. Operated by PayPal, Inc."}, "provider"),
         (HOST, {"provider": {"organization": "PayPal, Inc.", "url": f"https://{HOST}"}}, "provider"),
         (HOST, {"provider": {"organization": "Refunds", "url": "https://www.paypal.com/us"}}, "provider"),
     ],
@@ -163,6 +180,24 @@ def test_owners_and_ordinary_words_are_not_flagged(host: str, name: str) -> None
     assert (listing.name, listing.trust_level, listing.resembles) == (name, TrustLevel.VERIFIED, None)
 
 
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"name": "Orchard, works with PayPal"},
+        {"name": "PayPal connector"},
+        {"name": "Invoices for PayPal by Orchard"},
+        {"name": "Unofficial PayPal API"},
+        {"description": "Works with PayPal. Uses the official PayPal API."},
+        {"iconUrl": "https://cdn.shopify.com/s/files/1/logo.svg"},
+    ],
+)
+def test_a_partner_may_be_mentioned(changes: dict[str, Any]) -> None:
+    listing = listed(HOST, CARD_PATH, a2a_card(HOST, **changes))
+    assert (listing.trust_level, listing.trust_reasons) == (TrustLevel.VERIFIED, ())
+    assert identity_of_listing(listing) is IdentityState.HOST_CHECKED
+    assert listing.resembles is None or listing.resembles.is_mention
+
+
 def test_pages_of_people_on_a_known_site_are_theirs() -> None:
     def made_by(url: str) -> Service:
         return Service(name="Weather", provider=Provider("Alice", url))
@@ -171,16 +206,63 @@ def test_pages_of_people_on_a_known_site_are_theirs() -> None:
     assert resemblance(HOST, made_by("https://github.com/")) == Resemblance("GitHub", "github.com", "provider")
 
 
-def test_every_level_and_reason_is_explained() -> None:
-    assert set(LEVELS) == set(TrustLevel) and {about.checked for about in LEVELS.values()} == {"host", "part", "none"}
-    for sentence in [about.means for about in LEVELS.values()] + [
+@pytest.mark.parametrize(
+    ("level", "reasons", "is_owned", "identity"),
+    [
+        (TrustLevel.VERIFIED, (), False, IdentityState.HOST_CHECKED),
+        (TrustLevel.VERIFIED, (), True, IdentityState.OWNER_PROVEN),
+        (TrustLevel.COMMUNITY, ("document_error",), True, IdentityState.PARTLY_CHECKED),
+        (TrustLevel.UNVERIFIED, ("failing",), True, IdentityState.NOT_CHECKED),
+        *((level, ("injection", code), True, IdentityState.IN_DOUBT) for level in TrustLevel for code in DOUBTS),
+    ],
+)
+def test_a_doubt_wins_over_an_ownership(
+    level: TrustLevel, reasons: tuple[str, ...], is_owned: bool, identity: IdentityState
+) -> None:
+    assert identity_of(level, reasons, is_owned=is_owned) is identity
+    assert (doubt_of(reasons, None) is not None) == (identity is IdentityState.IN_DOUBT)
+
+
+def test_the_table_has_every_word_and_green_for_no_doubt() -> None:
+    assert list(IDENTITIES) == list(IdentityState) and set(CHECKED) == set(TrustLevel)
+    assert {about.trust_level for about in IDENTITIES.values()} == set(TrustLevel)
+    green = [word for word, about in IDENTITIES.items() if about.colour == "good"]
+    assert green == [IdentityState.OWNER_PROVEN, IdentityState.HOST_CHECKED]
+    assert all(IDENTITIES[word].trust_level is TrustLevel.VERIFIED for word in green)
+
+
+@pytest.mark.parametrize(
+    ("host", "doubt"),
+    [
+        ("claims-paypal.com", "It uses the name of PayPal; this host is not on paypal.com."),
+        ("xn--hst-sed.test", "The letters of its host name can be taken for those of another name."),
+        ("api.paypal.com", None),
+        ("gitlab.orchard.example", None),
+        (HOST, None),
+    ],
+)
+def test_a_host_is_doubted_by_its_name_alone(host: str, doubt: str | None) -> None:
+    assert host_doubt(host) == doubt
+
+
+def test_a_doubt_says_what_is_known_and_no_more() -> None:
+    used = {"name": "PayPal", "domain": "paypal.com", "seen_in": "provider"}
+    says = doubt_of(DOUBTS, used)
+    assert says == (
+        "It presents itself as run by PayPal; this host is not on paypal.com. The letters of its host name can be "
+        "taken for those of another name. A document says that it is about another site."
+    )
+
+
+def test_every_identity_and_reason_is_explained() -> None:
+    for sentence in [about.means for about in IDENTITIES.values()] + [
         text for reason in REASONS.values() for text in (reason.says, reason.fix)
     ]:
         assert sentence.endswith(".") and sentence == " ".join(sentence.split())
     shown = explained(TrustLevel.COMMUNITY, ["known_name", "not_yet_invented"], Resemblance("A", "a.com", "host"))
     assert shown["reasons"] == ["known_name", "not_yet_invented"], "codes of a newer release are passed on"
     assert [entry["reason"] for entry in shown["explained"]] == ["known_name"]
-    assert shown["resembles"] == {"name": "A", "domain": "a.com", "seen_in": "host"}
+    assert shown["resembles"] == {"name": "A", "domain": "a.com", "seen_in": "host", "is_mention": False}
 
 
 @pytest.mark.parametrize(
