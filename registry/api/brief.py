@@ -69,7 +69,7 @@ def _row(result: SearchResult, base: str, calls: Mapping[tuple[str, str], Any] |
     }
     if found is None:
         row["description"] = line_of_bytes(card.description, _DESCRIPTION_BYTES)
-    if (doubt := doubt_of(card.trust.get("reasons", ()), card.trust.get("resembles"))) is not None:
+    if (doubt := doubt_of(card.trust)) is not None:
         row["doubt"] = doubt
     if card.injection_flags:
         row["injection_flags"] = card.injection_flags

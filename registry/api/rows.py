@@ -44,9 +44,8 @@ def _shown(value: Any) -> Any:
 
 def summary(card: Card, base: str, now: datetime) -> schemas.Summary:
     """Return the keys that every row about a service has."""
-    reasons, resembles = card.trust.get("reasons", ()), card.trust.get("resembles")
     is_owned = card.owned_since is not None
-    trusted = shown(card.trust_level, reasons, resembles, timestamps(card.trust_since), is_owned=is_owned)
+    trusted = shown(card.trust_level, card.trust, timestamps(card.trust_since), is_owned=is_owned)
     return {
         "name": card.name,
         "domain": card.host,

@@ -42,8 +42,8 @@ from registry.core.format_support.account import count_unread
 from registry.core.format_support.common_rules import UNREAD
 from registry.core.formats.adp.detail_view import adp_detail, why_no_detail
 from registry.core.formats.adp.manifest_view import adp_manifest
-from registry.core.merging.trust import explained, host_reasons
-from registry.core.model.listing import Filters, Resemblance, TrustLevel
+from registry.core.merging.trust import explained, facts_of_host
+from registry.core.model.listing import Filters, TrustLevel
 from registry.core.model.services import Capability, to_json
 from registry.core.names.domains import is_confusable
 from registry.core.scoring.rubric import VERSION as RUBRIC_VERSION
@@ -247,11 +247,9 @@ async def identity(request: Request, domain: DomainPath) -> Response:
     host = host_in(domain)
     card = await registry_of(request).queries.card(host)
     if card is None:
-        codes, used = host_reasons(host)
-        facts = explained(TrustLevel.UNVERIFIED, codes, used)
+        facts = explained(TrustLevel.UNVERIFIED, facts_of_host(host))
     else:
-        used = Resemblance(**card.trust["resembles"]) if card.trust.get("resembles") else None
-        facts = explained(card.trust_level, card.trust.get("reasons", ()), used, is_owned=card.owned_since is not None)
+        facts = explained(card.trust_level, card.trust, is_owned=card.owned_since is not None)
     data = project(
         schemas.HostIdentity,
         facts,

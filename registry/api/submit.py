@@ -230,7 +230,7 @@ def _check_pasted(manifest: Json, base: str) -> schemas.SubmittedData:
         "domain": host,
         "name": (service.name if service else None) or host,
         "trust_level": TrustLevel.UNVERIFIED,
-        "trust": cast(ExplainedTrust, explained(TrustLevel.UNVERIFIED, [NOT_FETCHED.code])),
+        "trust": cast(ExplainedTrust, explained(TrustLevel.UNVERIFIED, {"reasons": [NOT_FETCHED.code]})),
         "verified": False,
         "message": "Valid, but not listed: serve it from its own host, then submit that domain.",
         "status_url": status_url(base, host),

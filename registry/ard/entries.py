@@ -58,7 +58,7 @@ def _entry(entry: Entry, base: str, now: datetime) -> dict[str, Any]:
             "waypost:format": entry.slug,
             "waypost:qualityScore": card.score,
             "waypost:identity": card.identity.value,
-            "waypost:doubt": doubt_of(card.trust.get("reasons", ()), card.trust.get("resembles")),
+            "waypost:doubt": doubt_of(card.trust),
             "waypost:trustLevel": card.trust_level.value,
             "waypost:trustSince": timestamps(card.trust_since).get(LEVEL),
             "waypost:trustReasons": " ".join(card.trust.get("reasons", ())),

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
@@ -107,7 +107,9 @@ class CheckResult:
         report = self.report
         if report.trust is None or self.is_hostless:
             return None
-        return {"level": report.trust.level.value, **explained(*report.trust, report.resembles)}
+        resembles = asdict(report.resembles) if report.resembles else None
+        facts = {"reasons": report.trust.reasons, "resembles": resembles, "claims_site": report.claims_site}
+        return {"level": report.trust.level.value, **explained(report.trust.level, facts)}
 
     @property
     def is_hostless(self) -> bool:

@@ -14,7 +14,15 @@ from registry.cli.clean import print_json
 from registry.cli.common import DONE, NO, demo_folder, print_error
 from registry.cli.terminal import console as stdout
 from registry.cli.terminal import escaped
-from registry.core.merging.trust import DOUBTS, IDENTITIES, REASONS, doubt_of, explained_listing, shown
+from registry.core.merging.trust import (
+    CLAIMS_OTHER_SITE,
+    DOUBTS,
+    IDENTITIES,
+    REASONS,
+    doubt_of,
+    explained_listing,
+    shown,
+)
 from registry.core.model.listing import IdentityState, Query
 from registry.core.names.domains import InvalidName, is_confusable
 from registry.wiring import Waypost
@@ -34,19 +42,19 @@ def identity_line(identity: IdentityState) -> str:
     return f"{identity.value}: {IDENTITIES[identity].means}"
 
 
-def reason_lines(reasons: Sequence[str], resembles: Mapping[str, str] | None) -> Iterator[str]:
+def reason_lines(doubt: str | None, reasons: Sequence[str]) -> Iterator[str]:
     """Yield what is in doubt, then the other reasons why the identity is not better known."""
-    if (doubt := doubt_of(reasons, resembles)) is not None:
+    if doubt is not None:
         yield f"identity in doubt: {doubt}"
     for code in reasons:
-        if code not in DOUBTS:
+        if code not in DOUBTS and not (doubt and code == CLAIMS_OTHER_SITE.code):
             yield f"because: {REASONS[code].says if code in REASONS else code}"
 
 
 def trust_lines(trust: Mapping[str, Any]) -> Iterator[str]:
     """Yield the meaning of the identity, then its reasons. `trust`: `merging.trust.explained`."""
     yield identity_line(IdentityState(trust["identity"]))
-    yield from reason_lines(trust["reasons"], trust["resembles"])
+    yield from reason_lines(trust["doubt"], trust["reasons"])
 
 
 def print_found(console: Console, result: "SearchResult") -> None:
@@ -58,7 +66,7 @@ def print_found(console: Console, result: "SearchResult") -> None:
     console.print(f"  {head}, {', '.join(card.formats)}{owned}{warning}{_flagged(card.injection_flags)}")
     if card.canonical_host:
         console.print(f"    its owner lets {escaped(card.canonical_host)} stand for it")
-    for words in reason_lines(card.trust.get("reasons", ()), card.trust.get("resembles")):
+    for words in reason_lines(doubt_of(card.trust), card.trust.get("reasons", ())):
         console.print(f"    [yellow]{escaped(words)}[/]")
     for capability in result.capabilities:
         terms = escaped(", ".join(capability.matched_terms))
@@ -117,13 +125,7 @@ def _result_json(result: "SearchResult") -> dict[str, Any]:
         "description": card.description,
         "score": card.score,
         "trust_level": card.trust_level.value,
-        "trust": shown(
-            card.trust_level,
-            card.trust.get("reasons", ()),
-            card.trust.get("resembles"),
-            card.trust_since,
-            is_owned=is_owned,
-        ),
+        "trust": shown(card.trust_level, card.trust, card.trust_since, is_owned=is_owned),
         "owned": is_owned,
         "canonical_host": card.canonical_host,
         "formats": list(card.formats),

@@ -180,12 +180,20 @@ FILTERS: Final = (
         brief="Kinds of pricing; `unknown`: no document says.",
     ),
     SearchFilter(
-        "trust_level", "trust_levels", Choice((*IdentityState, *TrustLevel)),
-        Facet("trust", lambda listing: (identity_of_listing(listing), listing.trust_level), "trust_words"),
+        "identity", "identities", Choice(tuple(IdentityState)),
+        Facet("identity", lambda listing: (identity_of_listing(listing),)),
         label="Identity", group=3, in_ard=True,
-        says="Only services of these identities (`trust.identity` of a row) or trust levels (`trust_level`, for ADP "
-        "clients), comma separated; may include `not-checked` or `unverified`.",
+        says="Only services of which this is known (`trust.identity` of a row), comma separated; may include "
+        "`not-checked`.",
         brief="What is known of who serves it; without it, `not-checked` ones are left out.",
+    ),
+    SearchFilter(
+        "trust_level", "trust_levels", Choice((*TrustLevel, *IdentityState)),
+        Facet("trust", lambda listing: (listing.trust_level, identity_of_listing(listing)), "trust_level"),
+        label="Trust level", in_ard=True,
+        says="For ADP clients: only these trust levels, comma separated; may include `unverified`. The words of "
+        "`identity` count too.",
+        brief="Levels of trust; without it, `unverified` ones are left out.",
     ),
     SearchFilter(
         "protocol", "protocols",
@@ -342,7 +350,10 @@ def ranges(filters: Filters) -> Mapping[str, tuple[int, int]]:
 
 def make_check(filters: Filters) -> Callable[[object], bool]:
     """Return a function that says whether a row with the columns of `services` passes the filters that have one."""
-    wanted = ((FACETS[name].column, values) for name, values in facet_filters(filters).items() if name in FACETS)
+    named = {name: values for name, values in facet_filters(filters).items() if name in FACETS}
+    if _names_identity(filters):  # of which no row has a column
+        named.pop("trust")
+    wanted = ((FACETS[name].column, values) for name, values in named.items())
     texts = [(column, frozenset(values)) for column, values in wanted if column]
     limits = [(number.column, bound == "least", limit_of(value)) for number, bound, value in number_filters(filters)]
 
@@ -361,8 +372,13 @@ def make_check(filters: Filters) -> Callable[[object], bool]:
 
 def reads_every_row(filters: Filters) -> bool:
     """Return whether the database has to read every service to apply the filters."""
-    has_identity = any(isinstance(word, IdentityState) for word in filters.trust_levels)
-    return has_identity or any(name in FACETS and FACETS[name].column is None for name in facet_filters(filters))
+    return _names_identity(filters) or any(
+        name in FACETS and FACETS[name].column is None for name in facet_filters(filters)
+    )
+
+
+def _names_identity(filters: Filters) -> bool:
+    return any(isinstance(word, IdentityState) for word in filters.trust_levels)
 
 
 def limit_of(value: int | date) -> int | datetime:

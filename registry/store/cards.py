@@ -57,12 +57,7 @@ class Card(ServiceColumns):
 
     @property
     def identity(self) -> IdentityState:
-        return identity_of(self.trust_level, self.trust.get("reasons", ()), is_owned=self.owned_since is not None)
-
-    @property
-    def trust_words(self) -> tuple[str, ...]:
-        """The words that the filter `trust_level` compares."""
-        return self.identity, self.trust_level
+        return identity_of(self.trust_level, self.trust, is_owned=self.owned_since is not None)
 
 
 CARD_FIELDS: Final[Mapping[str, str]] = {

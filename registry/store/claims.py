@@ -46,6 +46,7 @@ suffix list changes, rehoming moves services and claims alike."""
 
 IDENTITY: Final = f"""(CASE
     WHEN {{services}}.trust->'reasons' ?| ARRAY[{", ".join(f"'{code}'" for code in DOUBTS)}] THEN 'in-doubt'
+    WHEN {{services}}.trust->>'claims_site' = 'true' THEN 'in-doubt'
     WHEN {{services}}.trust_level = 'verified' AND {OWNED_SINCE} IS NOT NULL THEN 'owner-proven'
     WHEN {{services}}.trust_level = 'verified' THEN 'host-checked'
     WHEN {{services}}.trust_level = 'community' THEN 'partly-checked' ELSE 'not-checked' END)"""

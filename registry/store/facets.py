@@ -34,9 +34,9 @@ def _values_of_each(member: str) -> ColumnElement[Any]:
 _COLUMNS: Final = ServiceRow.__table__.c
 _IDENTITY: Final[ColumnElement[str]] = sql_cast(literal_column(IDENTITY.format(services="services")), Text)
 FACET_COLUMNS: Final[dict[str, ColumnElement[Any]]] = {
-    name: _COLUMNS[facet.column] for name, facet in FACETS.items() if facet.column and facet.column in _COLUMNS
+    name: _COLUMNS[facet.column] for name, facet in FACETS.items() if facet.column
 } | {
-    "trust": array([ServiceRow.trust_level, _IDENTITY]),
+    "identity": _IDENTITY,
     "tld": func.substring(ServiceRow.host, "[^.]*$"),
     "language": ServiceRow.listing["languages"],
     "semantic": _values_at("$.capabilities[*].semantic_types[*]"),

@@ -1,7 +1,7 @@
 """Rows as plain records of core types, for the actions, and listings to JSON and back; free of SQLAlchemy."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final
 
@@ -9,6 +9,7 @@ import orjson
 from pydantic import TypeAdapter
 
 from registry.core.changes.versions import capability_fingerprint
+from registry.core.merging.trust import facts_of
 from registry.core.model.documents import Outcome, Via
 from registry.core.model.listing import Listing, TrustLevel
 from registry.core.scheduling.policy import DueReason
@@ -350,6 +351,5 @@ listing_from_json: Final = _LISTING.validate_python
 
 
 def trust_to_json(listing: Listing) -> dict[str, Any]:
-    """Return the trust facts shown in lists beside the level: `reasons`, and the Resemblance or None."""
-    resembles = asdict(listing.resembles) if listing.resembles else None
-    return {"reasons": listing.trust_reasons, "resembles": resembles}
+    """Return the trust facts shown in lists beside the level."""
+    return facts_of(listing)

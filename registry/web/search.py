@@ -42,16 +42,13 @@ _LABELS: Final[Mapping[tuple[str, str], str]] = {
     ("side_effects", "true"): "has some", ("side_effects", "false"): "has none",
     ("side_effects", "unknown"): "not said",
     ("callable", "true"): "yes", ("callable", "false"): "no", ("callable", "unknown"): "not read yet",
-    **{("trust_level", word): about.label for word, about in IDENTITIES.items()},
+    **{(name, word): about.label for name in ("identity", "trust_level") for word, about in IDENTITIES.items()},
     **{  # a level, in the address of a page: the words that clients of ADP read as it
         ("trust_level", level): " or ".join(about.label for about in IDENTITIES.values() if about.trust_level is level)
         for level in TrustLevel
     },
 }  # fmt: skip
 _WORDED: Final = frozenset({"auth_type", "pricing_type"})
-
-_LEVELS: Final = frozenset(TrustLevel)
-"""Counted too, as words for the same that clients of ADP know. Pages show only the words of identity."""
 
 Counts = Mapping[str, Mapping[str, int]]
 """Name of a filter -> its values with the number of services that have each."""
@@ -174,7 +171,7 @@ def _common(
 def _groups(links: Links, asked: SearchForm, counts: Counts) -> Iterator[FacetGroup]:
     """Yield the filters with their values among the found services, the most frequent first."""
     for name, title in GROUPS.items():
-        found = {value: count for value, count in counts.get(name, {}).items() if value not in _LEVELS}
+        found = counts.get(name, {})
         chosen = asked.values(name)
         ordered = sorted(found, key=lambda value: (value not in chosen, -found[value], value))
         values = [_value(links, asked, name, value, found.get(value, 0)) for value in ordered]

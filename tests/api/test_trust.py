@@ -11,7 +11,7 @@ from tests.support.builders import Page, adp_manifest, awp_manifest, crawl
 
 CLAIMS = "claims-paypal.com"
 PAYPAL = "api.paypal.com"
-DOUBT = "It uses the name of PayPal; this host is not on paypal.com. A document says that it is about another site."
+DOUBT = "It uses the name of PayPal; this host is not on paypal.com. A document says that it is another site."
 CYRILLIC = "xn--hst-sed.test"  # with a Cyrillic o
 
 
@@ -152,7 +152,8 @@ async def test_lists_and_searches_take_the_words_of_both_kinds(own_api: Api) -> 
     assert doubted | await found("partly-checked") == await found("community")
     assert await found("owner-proven") == set() and await found("host-checked,owner-proven") == await found("verified")
     assert await found("in-doubt,verified") == doubted | checked
-    answer = await own_api.json("/api/discover", q=CLAIMS, facets="trust_level")
-    counts = answer["facets"]["counts"]["trust_level"]
-    assert counts["in-doubt"] >= 1 and counts.get("verified", 0) == counts.get("host-checked", 0)
+    rows = (await own_api.json("/api/services", limit=100, identity="in-doubt"))["data"]
+    assert {row["domain"] for row in rows} == doubted
+    answer = await own_api.json("/api/discover", q=CLAIMS, identity="in-doubt", facets="identity,trust_level")
+    assert answer["facets"]["counts"] == {"identity": {"in-doubt": 1}, "trust_level": {"community": 1}}
     assert (await own_api.get("/api/services?trust_level=owner_proven")).status_code == 400

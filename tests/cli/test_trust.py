@@ -1,4 +1,4 @@
-"""Commands say what a trust level means, and why it is not higher."""
+"""Commands say what is known of who serves a listing, and why not more."""
 
 import json
 from pathlib import Path
@@ -14,8 +14,8 @@ from registry.cli import app
 from registry.cli.inspection import show_account
 from registry.cli.show import show_search, show_submissions, show_visited
 from registry.cli.terminal import CleanConsole
-from registry.core.merging.trust import LEVELS, REASONS
-from registry.core.model.listing import Query, TrustLevel
+from registry.core.merging.trust import IDENTITIES
+from registry.core.model.listing import IdentityState, Query
 from registry.search.embedded import EmbeddedBackend
 from registry.store.claims import OwnerSettingRecord
 from registry.store.unit_of_work import Store
@@ -24,10 +24,11 @@ from tests.actions.ownership.test_ownership import owner_of
 from tests.support.builders import NOW, Page, awp_manifest, crawl
 
 HOST = "claims-paypal.com"
-VERIFIED = f"verified: {LEVELS[TrustLevel.VERIFIED].means}"
-COMMUNITY = f"community: {LEVELS[TrustLevel.COMMUNITY].means}"
-WHY = f"not verified: {REASONS['known_name'].says} (PayPal, paypal.com)"
-ALSO = f"not verified: {REASONS['claims_other_site'].says}"
+IN_DOUBT = f"in-doubt: {IDENTITIES[IdentityState.IN_DOUBT].means}"
+WHY = (
+    "identity in doubt: It uses the name of PayPal; this host is not on paypal.com. A document says that it is another "
+    "site."
+)
 
 
 class Registry:
@@ -55,8 +56,8 @@ def printed(capsys: pytest.CaptureFixture[str]) -> list[str]:
 async def test_search_says_it(registry: Any, capsys: pytest.CaptureFixture[str]) -> None:
     await show_search(registry, Query("paypal", limit=5), CleanConsole(width=500), as_json=False)
     lines = printed(capsys)
-    assert lines[0].startswith(f"{HOST}  {HOST}, score") and ", community, " in lines[0]
-    assert lines[1:3] == [WHY, ALSO] and lines[-1] == VERIFIED
+    assert lines[0].startswith(f"{HOST}  {HOST}, score") and ", in-doubt, " in lines[0]
+    assert lines[1] == WHY and lines[-1] == IN_DOUBT
     await show_search(registry, Query("paypal", limit=5), CleanConsole(), as_json=True)
     row = json.loads(capsys.readouterr().out)
     trust = row["trust"]
@@ -88,12 +89,12 @@ async def test_search_and_inspect_say_who_owns_it(
 
 async def test_inspect_and_crawl_say_it(registry: Any, capsys: pytest.CaptureFixture[str]) -> None:
     await show_account(registry, HOST, 0, CleanConsole(width=500), as_json=False)
-    trust = [line.removeprefix("trust:").strip() for line in printed(capsys) if line.startswith("trust:")]
-    assert trust == [COMMUNITY, WHY, ALSO]
+    lines = [line.removeprefix("identity:").strip() for line in printed(capsys) if line.startswith("identity:")]
+    assert lines == [IN_DOUBT, WHY]
     await show_account(registry, HOST, 0, CleanConsole(), as_json=True)
     assert json.loads(capsys.readouterr().out)["trust"]["resembles"]["name"] == "PayPal"
     await show_visited(registry, [HOST], CleanConsole(width=500), as_json=False)
-    assert printed(capsys)[-3:] == [COMMUNITY, WHY, ALSO]
+    assert printed(capsys)[-2:] == [IN_DOUBT, WHY]
 
 
 def test_check_says_it(tmp_path: Path) -> None:
@@ -101,9 +102,10 @@ def test_check_says_it(tmp_path: Path) -> None:
     file.write_text(json.dumps({**awp_manifest(HOST), "domain": "paypal.com"}))
     place = ["--at", f"https://{HOST}/agent.json"]
     lines = [line.strip() for line in CliRunner().invoke(app, ["check", str(file), *place]).output.splitlines()]
-    assert [f"if its host serves it: {words}" for words in (COMMUNITY, WHY, ALSO)] == lines[2:5]
+    assert [f"if its host serves it: {words}" for words in (IN_DOUBT, WHY)] == lines[2:4]
     trust = json.loads(CliRunner().invoke(app, ["check", str(file), *place, "--json"]).output)["trust"]
-    assert (trust["level"], trust["means"]) == ("community", LEVELS[TrustLevel.COMMUNITY].means)
+    assert (trust["level"], trust["identity"]) == ("community", "in-doubt")
+    assert trust["means"] == IDENTITIES[IdentityState.IN_DOUBT].means
 
 
 async def test_a_submitted_look_alike_is_named(store: Store, capsys: pytest.CaptureFixture[str]) -> None:

@@ -11,7 +11,8 @@ from registry.core.names.suffixes import SHIPPED
 NAMED = {
     "PayPal": ["PayPal", "PayPal Support", "Invoices for PayPal by Acme", "Pay Pal", "P a y P a l", "P.A.Y.P.A.L",
                "pay\u200bpal", "paypalsupport", "PayPalHelp", "paypal24", "paypa1", "PaypaI", "Páypal",
-               "com.paypal/mcp", "io.github.paypal/mcp", "贝宝客服", "ペイパル", "PayPal支付", "Пэйпал", "PаyPаl", "ΡΑΥΡΑL", "ｐａｙｐａｌ", "𝐏𝐚𝐲𝐏𝐚𝐥"],  # Cyrillic a, Greek capitals
+               "com.paypal/mcp", "io.github.paypal/mcp", "贝宝客服", "ペイパル", "PayPal支付", "Пэйпал",
+               "PаyPаl", "ΡΑΥΡΑL", "ｐａｙｐａｌ", "𝐏𝐚𝐲𝐏𝐚𝐥"],  # Cyrillic a, Greek capitals
     "Gmail": ["Gmail integration"],
     "Google": ["ɢoogle", "g00gle"],
     "Microsoft": ["rnicrosoft"],

@@ -21,7 +21,7 @@ from registry.core.formats.adp.manifest_view import adp_base_url
 from registry.core.merging.listing import make_listing
 from registry.core.merging.merge import HeldDocument, merge
 from registry.core.merging.speaking import NOTHING_KNOWN, Known, depends_on, named_hosts, spoken_of
-from registry.core.merging.trust import Facts, trust_of, trust_since
+from registry.core.merging.trust import LevelFacts, claims_site, trust_of, trust_since
 from registry.core.model.documents import STORED_AS, Json, Observation, Outcome, from_text, to_text
 from registry.core.model.findings import Finding
 from registry.core.model.listing import Listing
@@ -88,7 +88,15 @@ def present(
         host, service, merged.findings, is_failing=standing.is_failing, known=standing.known, spoken=spoken
     )
     listing = make_listing(
-        domain, host, service, graded.value, trust.level, merged.formats, standing.seen_at.date(), trust.reasons
+        domain,
+        host,
+        service,
+        graded.value,
+        trust.level,
+        merged.formats,
+        standing.seen_at.date(),
+        trust.reasons,
+        claims_site=claims_site(merged.findings),
     )
     record = ServiceRecord.of_listing(
         replace(with_reach(listing, reach), offered_since=_offered_since(listing, previous, now)),
@@ -171,7 +179,7 @@ def same_but_for_dates(service: ServiceRecord, other: ServiceRecord) -> bool:
     return replace(other, listing=listing, **dates) == service
 
 
-def _trust(record: ServiceRecord) -> Facts:
+def _trust(record: ServiceRecord) -> LevelFacts:
     return record.trust_level.value, record.listing.trust_reasons
 
 

@@ -32,6 +32,8 @@ def make_listing(
     formats: Iterable[str],
     seen_on: date | None,
     trust_reasons: tuple[str, ...] = (),
+    *,
+    claims_site: bool = False,
 ) -> Listing:
     """Return the listing of a service for search and the interfaces. Texts are cleaned and cut; words are ADP's, and
     `unknown`. `formats` are slugs, or `slug/dialect` pairs, which count by their slug."""
@@ -62,6 +64,7 @@ def make_listing(
         category=category_of(service),
         trust_reasons=trust_reasons,
         resembles=resemblance(host, service),
+        claims_site=claims_site,
     )
 
 

@@ -64,8 +64,8 @@ LOOK_ALIKE_HOST = Rule(
 KNOWN_NAME = Rule(
     "listing.known_name", INFO, points=0, section=IDENTITY, spec="UTS 39 section 4; RFC 8615 section 4",
     says="The host, the service or its provider has a well-known name as its own, and is not on that name's own site.",
-    fix="If the name is yours, serve the documents from your own site; if not, say whose service it is (Invoices for PayPal, by "
-    "Acme).",
+    fix="If the name is yours, serve the documents from your own site; if not, say whose service it is (Invoices for "
+    "PayPal, by Acme).",
 )
 NOTHING_CALLABLE = Rule(
     "listing.nothing_callable", INFO, points=0, section=COMPLETENESS,

@@ -7,7 +7,7 @@ TLS and speak for no other site (docs/adr/0023-what-verified-means.md). Beside i
 `IDENTITIES`, which need no such footnote (docs/adr/0055-words-of-identity.md).
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from types import MappingProxyType
@@ -27,10 +27,12 @@ from registry.core.reading import injection_rules
 LEVEL: Final = "level"
 """The member with the date of the level. All other members are codes of reasons (`trust.REASONS`)."""
 
-Facts = tuple[str, Iterable[str]]  # a level, and the codes of its reasons
+LevelFacts = tuple[str, Iterable[str]]  # a level, and the codes of its reasons
 
 
-def trust_since(previous: Facts | None, known: Mapping[str, str], current: Facts, now: datetime) -> dict[str, str]:
+def trust_since(
+    previous: LevelFacts | None, known: Mapping[str, str], current: LevelFacts, now: datetime
+) -> dict[str, str]:
     """Return the time (ISO 8601) since when the level, and each reason, holds without interruption. `previous`: what
     held until now, None if nothing was recorded; `known`: its dates. What held already but has no date there began
     before dates were recorded: it is left out, because the time is not known."""
@@ -193,102 +195,113 @@ def trust_of(
     return Trust(TrustLevel.COMMUNITY if reasons else TrustLevel.VERIFIED, reasons)
 
 
-DOUBTS: Final = (KNOWN_NAME.code, LOOK_ALIKE_HOST.code, CLAIMS_OTHER_SITE.code)
-"""Reasons that put the identity in doubt, in the order in which they are said."""
+Facts = Mapping[str, Any]
+"""What is stored of a listing beside its level, by name: `reasons`, their codes; `resembles`, a Resemblance as JSON or
+None; `claims_site`, whether a document says that it is another site. Older rows lack some."""
+
+DOUBTS: Final = (KNOWN_NAME.code, LOOK_ALIKE_HOST.code)
+"""Reasons that put the identity in doubt. `claims_other_site` does so only with `claims_site`: a base URL or an issuer
+on another site is common among honest services."""
+
+_LOCATIONS: Final = frozenset({"base_url", "baseUrl", "endpoint", "identifier", "issuer", "resource"})
+"""Members that say where something is, not who it is. A claim in any other is one to be another site."""
 
 
-def identity_of(level: TrustLevel, reasons: Iterable[str], *, is_owned: bool) -> IdentityState:
-    """Return the word of identity for a level, the codes of its reasons and a proven ownership. A doubt wins, also over
-    an ownership: whoever uses the name of another site can prove to control the own host."""
-    if not set(DOUBTS).isdisjoint(reasons):  # guard: identity-in-doubt
+def claims_site(findings: Iterable[LocatedFinding]) -> bool:
+    """Return whether a document says that it is another site: by its name, domain, origin or DID."""
+    return any(
+        one.finding.rule is common_rules.CLAIM_ELSEWHERE and one.finding.pointer.rpartition("/")[2] not in _LOCATIONS
+        for one in findings
+    )
+
+
+def facts_of(listing: Listing) -> dict[str, Any]:
+    """Return the facts of a listing, JSON-ready."""
+    resembles = asdict(listing.resembles) if listing.resembles else None
+    return {"reasons": listing.trust_reasons, "resembles": resembles, "claims_site": listing.claims_site}
+
+
+def facts_of_host(host: str) -> dict[str, Any]:
+    """Return the facts that the name of a host gives by itself: all that is known of a host without documents."""
+    found = None if owned_name(host) else known_name_in_host(host)
+    known = None if found is None or found.is_mention else found.known
+    reasons = [KNOWN_NAME.code] if known else []
+    if is_confusable(host):
+        reasons.append(LOOK_ALIKE_HOST.code)
+    resembles = None if known is None else asdict(Resemblance(known.name, known.domains[0], "host"))
+    return {"reasons": reasons, "resembles": resembles}
+
+
+def identity_of(level: TrustLevel, facts: Facts, *, is_owned: bool) -> IdentityState:
+    """Return the word of identity for a level, its facts and a proven ownership. A doubt wins, also over an ownership:
+    whoever uses the name of another site can prove to control the own host."""
+    if doubt_of(facts) is not None:  # guard: identity-in-doubt
         return IdentityState.IN_DOUBT
     if level is TrustLevel.VERIFIED:
         return IdentityState.OWNER_PROVEN if is_owned else IdentityState.HOST_CHECKED
     return IdentityState.PARTLY_CHECKED if level is TrustLevel.COMMUNITY else IdentityState.NOT_CHECKED
 
 
-def meaning_of_level(level: TrustLevel) -> str:
-    """Return in one sentence what a level says where nothing is in doubt and nobody has proven the ownership."""
-    return IDENTITIES[identity_of(level, (), is_owned=False)].means
-
-
 def identity_of_listing(listing: Listing) -> IdentityState:
     """Return `identity_of` for a listing."""
-    return identity_of(listing.trust_level, listing.trust_reasons, is_owned=listing.is_owned)
+    return identity_of(listing.trust_level, facts_of(listing), is_owned=listing.is_owned)
 
 
-def doubt_of(reasons: Iterable[str], resembles: Mapping[str, str] | None) -> str | None:
+def meaning_of_level(level: TrustLevel) -> str:
+    """Return in one sentence what a level says where nothing is in doubt and nobody has proven the ownership."""
+    return IDENTITIES[identity_of(level, {}, is_owned=False)].means
+
+
+def doubt_of(facts: Facts) -> str | None:
     """Return what is known about a doubtful identity, in sentences; None if nothing is in doubt."""
-    return " ".join(_DOUBT_SAYS[code](resembles) for code in DOUBTS if code in set(reasons)) or None
-
-
-def host_reasons(host: str) -> tuple[tuple[str, ...], Resemblance | None]:
-    """Return the codes of doubts that the name of a host gives by itself, and the well-known name in it: all that is
-    known of a host without documents."""
-    found = None if owned_name(host) else known_name_in_host(host)
-    known = None if found is None or found.is_mention else found.known
-    codes = [KNOWN_NAME.code] if known else []
-    if is_confusable(host):
-        codes.append(LOOK_ALIKE_HOST.code)
-    return tuple(codes), None if known is None else Resemblance(known.name, known.domains[0], "host")
+    reasons, says = facts.get("reasons", ()), []
+    if KNOWN_NAME.code in reasons:
+        says.append(_says_known_name(facts.get("resembles")))
+    if LOOK_ALIKE_HOST.code in reasons:
+        says.append("The letters of its host name can be taken for those of another name.")
+    if facts.get("claims_site"):
+        says.append("A document says that it is another site.")
+    return " ".join(says) or None
 
 
 def host_doubt(host: str) -> str | None:
     """Return what the name of a host by itself puts in doubt, as `doubt_of` says it."""
-    codes, used = host_reasons(host)
-    return doubt_of(codes, asdict(used) if used else None)
+    return doubt_of(facts_of_host(host))
 
 
-def _says_known_name(resembles: Mapping[str, str] | None) -> str:
+def _says_known_name(resembles: Mapping[str, Any] | None) -> str:
     if resembles is None:
         return "It uses a well-known name; this host is not on that name's site."
     name, domain = resembles["name"], resembles["domain"]
-    if resembles.get("seen_in") == "provider":
+    if resembles["seen_in"] == "provider":
         return f"It presents itself as run by {name}; this host is not on {domain}."
     return f"It uses the name of {name}; this host is not on {domain}."
 
 
-_DOUBT_SAYS: Final[Mapping[str, Callable[[Mapping[str, str] | None], str]]] = {
-    KNOWN_NAME.code: _says_known_name,
-    LOOK_ALIKE_HOST.code: lambda _: "The letters of its host name can be taken for those of another name.",
-    CLAIMS_OTHER_SITE.code: lambda _: "A document says that it is about another site.",
-}
-
-
 def shown(
-    level: TrustLevel,
-    reasons: Sequence[str],
-    resembles: Mapping[str, str] | None = None,
-    since: Mapping[str, str | None] | None = None,
-    *,
-    is_owned: bool,
+    level: TrustLevel, facts: Facts, since: Mapping[str, str | None] | None = None, *, is_owned: bool
 ) -> dict[str, Any]:
     """Return the trust of a service for an interface's list, JSON-ready. `since`: when the level and the reasons
     began, by the names of the stored dates."""
-    since = since or {}
+    since, reasons = since or {}, facts.get("reasons", ())
     return {
-        "identity": identity_of(level, reasons, is_owned=is_owned).value,
-        "doubt": doubt_of(reasons, resembles),
+        "identity": identity_of(level, facts, is_owned=is_owned).value,
+        "doubt": doubt_of(facts),
         "checked": CHECKED[level],
         "since": since.get(LEVEL),
         "reasons": list(reasons),
         "reasons_since": {code: since.get(code) for code in reasons},
-        "resembles": resembles,
+        "resembles": facts.get("resembles"),
     }
 
 
 def explained(
-    level: TrustLevel,
-    reasons: Sequence[str],
-    resembles: Resemblance | None = None,
-    since: Mapping[str, str | None] | None = None,
-    *,
-    is_owned: bool = False,
+    level: TrustLevel, facts: Facts, since: Mapping[str, str | None] | None = None, *, is_owned: bool = False
 ) -> dict[str, Any]:
     """Return what `shown` does, with the meaning of the identity and of every reason. JSON-ready."""
     since = since or {}
-    known = [REASONS[code] for code in reasons if code in REASONS]
-    trust = shown(level, reasons, asdict(resembles) if resembles else None, since, is_owned=is_owned)
+    known = [REASONS[code] for code in facts.get("reasons", ()) if code in REASONS]
+    trust = shown(level, facts, since, is_owned=is_owned)
     return {
         **trust,
         "means": IDENTITIES[trust["identity"]].means,
@@ -302,4 +315,4 @@ def explained_listing(
     listing: Listing, since: Mapping[str, str | None] | None = None, *, is_owned: bool
 ) -> dict[str, Any]:
     """Return `explained` for a listing."""
-    return explained(listing.trust_level, listing.trust_reasons, listing.resembles, since, is_owned=is_owned)
+    return explained(listing.trust_level, facts_of(listing), since, is_owned=is_owned)

@@ -83,7 +83,8 @@ class Listing:
     `trust_reasons` are codes of `merging.trust`: why the level is not higher. Empty, as `resembles`, in older listings.
     `listed_since`: when the host was first listed. `offered_since`: since when its offer is unchanged, by the
     fingerprint of wording/fields.py; a changed offer sets it again. `updated_at`: of the last change of anything shown.
-    `is_owned`: the ownership of the host is proven; not stored with the listing, but set when it is read.
+    `claims_site`: a document says that it is another site. `is_owned`: the ownership of the host is proven; not stored
+    with the listing, but set when it is read.
     None: not recorded.
     """
 
@@ -107,6 +108,7 @@ class Listing:
     listed_since: datetime | None = None
     offered_since: datetime | None = None
     updated_at: datetime | None = None
+    claims_site: bool = False
     is_owned: bool = False
 
     def content_hash(self) -> bytes:
@@ -120,10 +122,11 @@ class Filters:
     """Conditions applied to the candidates inside the engine, never after ranking. A listing must have any of the
     values of each filter that is set. core/search_filters.py describes each filter.
 
-    `trust_levels` override `include_unverified`; they may be words of either kind. `side_effects`, `callability` and
-    `semantic_types` also filter the capabilities shown: all must apply, by what the documents say; nothing inferred
-    counts. `hosts` are exact names, `domains` registrable domains, `tlds` last labels of hosts. `unique`: of copies
-    among the listings that pass, only the first ones (ranking/copies.py) and the ones the question names.
+    `trust_levels`, which may be words of either kind, and `identities` override `include_unverified`. `side_effects`,
+    `callability` and `semantic_types` also filter the capabilities shown: all must apply, by what the documents say;
+    nothing inferred counts. `hosts` are exact names, `domains` registrable domains, `tlds` last labels of hosts.
+    `unique`: of copies among the listings that pass, only the first ones (ranking/copies.py) and the ones the question
+    names.
     """
 
     include_unverified: bool = False
@@ -134,6 +137,7 @@ class Filters:
     min_score: int | None = None
     max_score: int | None = None
     trust_levels: tuple[TrustLevel | IdentityState, ...] = ()
+    identities: tuple[IdentityState, ...] = ()
     side_effects: tuple[SideEffects, ...] = ()
     callability: tuple[Callability, ...] = ()
     semantic_types: tuple[str, ...] = ()
@@ -149,7 +153,7 @@ class Filters:
     @property
     def shown_levels(self) -> tuple[TrustLevel | IdentityState, ...]:
         """Trust levels and identities that results may have; empty means all."""
-        if self.trust_levels or self.include_unverified:
+        if self.trust_levels or self.identities or self.include_unverified:
             return self.trust_levels
         return tuple(level for level in TrustLevel if level is not TrustLevel.UNVERIFIED)
 

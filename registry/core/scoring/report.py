@@ -9,7 +9,7 @@ from typing import Any
 
 from registry.core.merging.claims import resemblance
 from registry.core.merging.merge import HeldDocument, LocatedFinding, merge
-from registry.core.merging.trust import Trust, trust_of
+from registry.core.merging.trust import Trust, claims_site, trust_of
 from registry.core.model.documents import Outcome
 from registry.core.model.findings import Finding, Rule, Severity
 from registry.core.model.listing import Resemblance
@@ -48,8 +48,8 @@ class Report:
     """`findings`: findings about one document by document and position, then findings about several documents.
 
     `gaps`: missing facts that cost points, most costly first, each at the document that should state it. `lines`: the
-    lines of the score, in its order, each at its first finding. `trust`, `resembles`: how the service would be listed;
-    None without a service.
+    lines of the score, in its order, each at its first finding. `trust`, `resembles`, `claims_site`: how the
+    service would be listed; None without a service.
     """
 
     service: Service | None
@@ -59,6 +59,7 @@ class Report:
     lines: tuple[ReportedFinding, ...]
     trust: Trust | None = None
     resembles: Resemblance | None = None
+    claims_site: bool = False
 
     @property
     def everything(self) -> tuple[ReportedFinding, ...]:
@@ -109,7 +110,10 @@ def report(host: str, documents: Sequence[HeldDocument], sources: Mapping[str, b
     service = merged.service
     trust = trust_of(host, service, merged.findings) if service else None
     resembles = resemblance(host, service) if service else None
-    return Report(service, graded, tuple(sorted_findings), located(gaps), located(score_lines), trust, resembles)
+    is_claim = claims_site(merged.findings)
+    return Report(
+        service, graded, tuple(sorted_findings), located(gaps), located(score_lines), trust, resembles, is_claim
+    )
 
 
 def _as_finding(line: Line) -> ReportedFinding:

@@ -14,6 +14,7 @@ from registry.core.merging.trust import (
     DOUBTS,
     IDENTITIES,
     REASONS,
+    claims_site,
     doubt_of,
     explained,
     host_doubt,
@@ -212,6 +213,7 @@ def test_pages_of_people_on_a_known_site_are_theirs() -> None:
         (TrustLevel.VERIFIED, (), False, IdentityState.HOST_CHECKED),
         (TrustLevel.VERIFIED, (), True, IdentityState.OWNER_PROVEN),
         (TrustLevel.COMMUNITY, ("document_error",), True, IdentityState.PARTLY_CHECKED),
+        (TrustLevel.COMMUNITY, ("claims_other_site",), True, IdentityState.PARTLY_CHECKED),
         (TrustLevel.UNVERIFIED, ("failing",), True, IdentityState.NOT_CHECKED),
         *((level, ("injection", code), True, IdentityState.IN_DOUBT) for level in TrustLevel for code in DOUBTS),
     ],
@@ -219,8 +221,8 @@ def test_pages_of_people_on_a_known_site_are_theirs() -> None:
 def test_a_doubt_wins_over_an_ownership(
     level: TrustLevel, reasons: tuple[str, ...], is_owned: bool, identity: IdentityState
 ) -> None:
-    assert identity_of(level, reasons, is_owned=is_owned) is identity
-    assert (doubt_of(reasons, None) is not None) == (identity is IdentityState.IN_DOUBT)
+    assert identity_of(level, {"reasons": reasons}, is_owned=is_owned) is identity
+    assert (doubt_of({"reasons": reasons}) is not None) == (identity is IdentityState.IN_DOUBT)
 
 
 def test_the_table_has_every_word_and_green_for_no_doubt() -> None:
@@ -247,11 +249,25 @@ def test_a_host_is_doubted_by_its_name_alone(host: str, doubt: str | None) -> No
 
 def test_a_doubt_says_what_is_known_and_no_more() -> None:
     used = {"name": "PayPal", "domain": "paypal.com", "seen_in": "provider"}
-    says = doubt_of(DOUBTS, used)
-    assert says == (
+    assert doubt_of({"reasons": DOUBTS, "resembles": used, "claims_site": True}) == (
         "It presents itself as run by PayPal; this host is not on paypal.com. The letters of its host name can be "
-        "taken for those of another name. A document says that it is about another site."
+        "taken for those of another name. A document says that it is another site."
     )
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "is_claim"),
+    [
+        ("/agent.json", awp(HOST, domain="acme.com"), True),
+        (CARD_PATH, a2a_card(HOST, name="Acme.com"), True),
+        (CARD_PATH, {**a2a_card(HOST), "identity": {"did": "did:web:acme.com"}}, True),
+        ("/.well-known/agent", adp_manifest(HOST, "pick", base_url="https://api.acme.com"), False),
+        (CARD_PATH, a2a_card(HOST), False),
+    ],
+)
+def test_an_address_elsewhere_is_no_claim_to_be_another_site(path: str, body: Any, is_claim: bool) -> None:
+    merged = merge(HOST, [held(HOST, path, body)])
+    assert claims_site(merged.findings) == is_claim
 
 
 def test_every_identity_and_reason_is_explained() -> None:
@@ -259,10 +275,11 @@ def test_every_identity_and_reason_is_explained() -> None:
         text for reason in REASONS.values() for text in (reason.says, reason.fix)
     ]:
         assert sentence.endswith(".") and sentence == " ".join(sentence.split())
-    shown = explained(TrustLevel.COMMUNITY, ["known_name", "not_yet_invented"], Resemblance("A", "a.com", "host"))
+    used = {"name": "A", "domain": "a.com", "seen_in": "host"}
+    shown = explained(TrustLevel.COMMUNITY, {"reasons": ["known_name", "not_yet_invented"], "resembles": used})
     assert shown["reasons"] == ["known_name", "not_yet_invented"], "codes of a newer release are passed on"
     assert [entry["reason"] for entry in shown["explained"]] == ["known_name"]
-    assert shown["resembles"] == {"name": "A", "domain": "a.com", "seen_in": "host", "is_mention": False}
+    assert shown["resembles"] == used
 
 
 @pytest.mark.parametrize(
