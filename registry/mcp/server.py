@@ -181,8 +181,8 @@ _STEPS: Final = """\
 I need this done: {need}
 
 1. Ask discover_services for it. If it says `nearest`, nothing fits: say so, and what you would ask instead.
-2. Compare the candidates by what they can do, their trust and whether they can be called. Say which one you choose, and
-   why.
+2. Compare the candidates by what they can do, their identity and whether they can be called. Say which one you choose,
+   and why.
 3. Read the capability with get_capability. Fill in its request; ask me for the values that begin with YOUR_ and for
    made-up values that you do not know.
 4. Ask me before you send a call that has side effects, that needs confirmation, or that costs money.

@@ -225,8 +225,7 @@ NAME: Final = "waypost"
 TITLE: Final = "Waypost, the open discovery registry of the agent web"
 VERSION: Final = "0.1.0"
 DESCRIPTION: Final = (
-    "Finds services that agents can use, by a sentence, with scores, levels of trust and the ready call of each "
-    "capability."
+    "Finds services that agents can use, by a sentence, with scores, identities and the ready call of each capability."
 )
 INSTRUCTIONS: Final = (
     "Ask discover_services for what you need. Its first confident row has the ready call; get_capability has the call "
@@ -261,7 +260,7 @@ TOOLS: Final = (
     _tool(
         "get_service",
         "One service",
-        "What is known of the service of a host: trust, score, credentials, prices, protocols, and its capabilities.",
+        "What is known of the service of a host: identity, score, credentials, prices, protocols, its capabilities.",
         _GET_SERVICE,
         schemas.SERVICE,
     ),

@@ -99,7 +99,7 @@ def _host(place: Literal["path", "body"], example: str = OWN_HOST) -> Capability
     return CapabilityParameter("domain", "string", place, "The host name.", example, True, rules)
 
 
-_UNVERIFIED: Final = _flag("include_unverified", "Include services of trust level unverified.")
+_UNVERIFIED: Final = _flag("include_unverified", "Include services that are not checked.")
 _LIST_UNITS: Final = 1 + of_list(Filters(), "text", 100, 0)
 
 CAPABILITIES: Final = (
