@@ -91,7 +91,7 @@ async def rubric(request: Request) -> Response:
             project(RubricRule, rule, reason=rule.code, severity=rule.severity.value, section=rule.section.value)
             for rule in RUBRIC.values()
         ],
-        "formats": [project(FormatRow, form) for form in FORMATS],
+        "formats": [project(FormatRow, form, purpose=form.about, example=form.example_text) for form in FORMATS],
     }
     return json_response(request, content)
 

@@ -214,8 +214,12 @@ class FormatRow(Shape):
     slug: str
     title: str
     spec: str
+    link: Annotated[str, about("Address of the specification; empty for a format without one.")]
     paths: Sequence[str]
+    media_types: Sequence[str]
     role: str
+    purpose: Annotated[str, about("What the format is for, and who reads it.")]
+    example: Annotated[str, about("The smallest complete document, as it would be served.")]
 
 
 class RubricSection(Shape):

@@ -1,5 +1,6 @@
 """The definition of a format. Each has a folder below formats/, which exports FORMAT and recognition tests."""
 
+import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -71,6 +72,10 @@ class Format:
     slug: str  # names the fixture folder, the API value and the index facet
     title: str
     spec: str  # name and version of the specification
+    about: str = ""  # two sentences for people: what the format is for, and who reads it
+    link: str = ""  # address of the specification; empty for a format without one
+    example: Mapping[str, Json] | str = ""
+    """The smallest complete document. A text where sites serve no JSON document: it cannot be checked by itself."""
     paths: tuple[str, ...]  # most preferred first
     media_types: tuple[str, ...] = ("application/json",)
     role: Role
@@ -137,17 +142,27 @@ class Format:
         unread, counts = settle(surveyed, service, notes)
         return Judgement(service, (*notes.findings(), *unread), counts)
 
+    @property
+    def example_text(self) -> str:
+        """Return the smallest document as it would be served."""
+        return self.example if isinstance(self.example, str) else json.dumps(self.example, indent=2) + "\n"
+
     def promises(self) -> tuple[str, ...]:
         """Return the paths that mark a URL as a pointer to a document of this format."""
         return self.paths if self.promised_paths is None else self.promised_paths
 
 
-def text_format(slug: str, title: str, spec: str, *paths: str) -> Format:
+def text_format(
+    slug: str, title: str, spec: str, *paths: str, about: str = "", link: str = "", example: str = ""
+) -> Format:
     """Return a format of texts that are only searched for pointers: its service is empty."""
     return Format(
         slug=slug,
         title=title,
         spec=spec,
+        about=about,
+        link=link,
+        example=example,
         paths=paths,
         media_types=TEXT_TYPES,
         role=Role.TEXT,

@@ -254,6 +254,30 @@ FORMAT: Final = Format(
     slug=addresses.SLUG,
     title="A2A agent card",
     spec="A2A 1.0, AgentCard",
+    about=(
+        "An agent says what it can do, where it answers and how to sign in. Other agents read the card "
+        "before they send it a task."
+    ),
+    link="https://a2a-protocol.org/latest/specification/",
+    example={
+        "name": "City weather",
+        "description": "Tells the weather of any city.",
+        "version": "1.0.0",
+        "supportedInterfaces": [
+            {"url": "https://example.com/a2a", "protocolBinding": "JSONRPC", "protocolVersion": "1.0"}
+        ],
+        "capabilities": {},
+        "defaultInputModes": ["text/plain"],
+        "defaultOutputModes": ["text/plain"],
+        "skills": [
+            {
+                "id": "get_weather",
+                "name": "Get weather",
+                "description": "Tell the weather of a city.",
+                "tags": ["weather"],
+            },
+        ],
+    },
     paths=addresses.PATHS,
     media_types=("application/json", "application/a2a+json", "application/a2a-agent-card+json"),
     role=Role.SERVICE,

@@ -198,6 +198,16 @@ FORMAT: Final = Format(
     slug=SLUG,
     title="ACP discovery document",
     spec="Agentic Commerce Protocol, discovery",
+    about=(
+        "A shop says where its agentic checkout is and which services it offers. Agents that buy for a person read it."
+    ),
+    link="https://github.com/agentic-commerce-protocol/agentic-commerce-protocol",
+    example={
+        "protocol": {"name": "acp", "version": "2026-04-17", "supported_versions": ["2026-04-17"]},
+        "api_base_url": "https://example.com/acp",
+        "transports": ["rest"],
+        "capabilities": {"services": ["checkout"]},
+    },
     paths=("/.well-known/acp.json",),
     role=Role.SERVICE,
     read=read,

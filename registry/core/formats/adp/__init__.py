@@ -19,6 +19,26 @@ FORMAT: Final = Format(
     slug=SLUG,
     title="Agent Discovery Protocol",
     spec="Agent Discovery Protocol 1.0",
+    about=(
+        "A service lists its capabilities, one line each, and links to the details of each call. Agents read "
+        "the short list first and only the details that they need."
+    ),
+    link="https://agent-dns.dev/",
+    example={
+        "spec_version": "1.0",
+        "name": "City weather",
+        "description": "Tells the weather of any city in the world.",
+        "base_url": "https://example.com",
+        "auth": {"type": "none"},
+        "pricing": {"type": "free"},
+        "capabilities": [
+            {
+                "name": "get_weather",
+                "description": "Tell the weather of a city.",
+                "detail_url": "/capabilities/get_weather",
+            },
+        ],
+    },
     paths=("/.well-known/agent",),
     media_types=("application/json",),
     role=Role.SERVICE,

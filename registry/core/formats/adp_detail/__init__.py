@@ -14,6 +14,28 @@ FORMAT: Final = Format(
     slug=SLUG,
     title="ADP capability detail",
     spec="Agent Discovery Protocol 1.0 section 5",
+    about=(
+        "One capability of an ADP manifest in full: its address, parameters and examples. The manifest links "
+        "to it with detail_url."
+    ),
+    link="https://agent-dns.dev/",
+    example={
+        "name": "get_weather",
+        "description": "Tell the weather of a city.",
+        "endpoint": "/weather",
+        "method": "GET",
+        "parameters": [
+            {
+                "name": "city",
+                "type": "string",
+                "required": True,
+                "description": "Name of the city.",
+                "example": "Oslo",
+            },
+        ],
+        "request_example": {"method": "GET", "url": "https://example.com/weather?city=Oslo"},
+        "response_example": {"status": 200, "body": {"temperature": 7}},
+    },
     paths=(),
     media_types=("application/json",),
     role=Role.ENRICHER,

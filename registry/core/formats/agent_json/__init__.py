@@ -19,6 +19,28 @@ FORMAT: Final = Format(
     slug=SLUG,
     title="agent.json",
     spec="agent.json 1.3",
+    about=(
+        "A site names the tasks that agents may do there, and what it pays or charges for them. Runtimes of "
+        "agents read it on their first visit."
+    ),
+    link="https://github.com/FransDevelopment/agent-json",
+    example={
+        "version": "1.3",
+        "origin": "example.com",
+        "payout_address": "0x000000000000000000000000000000000000dEaD",
+        "display_name": "City weather",
+        "description": "Tells the weather of any city.",
+        "intents": [
+            {
+                "name": "get_weather",
+                "description": "Tell the weather of a city.",
+                "endpoint": "/weather",
+                "method": "GET",
+                "parameters": {"city": {"type": "string", "required": True, "description": "Name of the city."}},
+                "returns": {"type": "object"},
+            },
+        ],
+    },
     paths=("/.well-known/agent.json", "/agent.json"),
     media_types=("application/json",),
     role=Role.SERVICE,

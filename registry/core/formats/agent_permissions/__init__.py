@@ -89,6 +89,17 @@ FORMAT: Final = Format(
     slug=SLUG,
     title="agent-permissions",
     spec="agent-permissions 1.0.0",
+    about=(
+        "A site tells agents which of its pages they may use and how, beyond robots.txt. Agents in a browser "
+        "read it before they act."
+    ),
+    link="https://github.com/las-wg/agent-permissions.json",
+    example={
+        "metadata": {"schema_version": "1.0.0", "last_updated": "2026-01-01T00:00:00Z"},
+        "resource_rules": [{"verb": "read_content", "selector": "*", "allowed": True}],
+        "action_guidelines": [],
+        "api": [{"type": "openapi", "endpoint": "https://example.com/openapi.json"}],
+    },
     paths=("/.well-known/agent-permissions.json",),
     role=Role.POINTERS,
     read=read,

@@ -142,6 +142,23 @@ FORMAT: Final = Format(
     slug=SLUG,
     title="Agent Skills index",
     spec="Agent Skills discovery 0.2.0",
+    about=(
+        "A site lists skills: instructions that an agent can load to do a task. Agents that support skills "
+        "read the list and fetch what they need."
+    ),
+    link="https://agentskills.io/",
+    example={
+        "$schema": "https://schemas.agentskills.io/discovery/0.2.0/schema.json",
+        "skills": [
+            {
+                "name": "city-weather",
+                "type": "skill-md",
+                "description": "How to ask for the weather of a city.",
+                "url": "/.well-known/agent-skills/city-weather/SKILL.md",
+                "digest": "sha256:0000000000000000000000000000000000000000000000000000000000000000",
+            },
+        ],
+    },
     paths=("/.well-known/agent-skills/index.json", "/.well-known/skills/index.json"),
     role=Role.SERVICE,
     read=read,

@@ -186,6 +186,35 @@ FORMAT: Final = Format(
     slug=SLUG,
     title="agents.json",
     spec="agents.json 0.1.0",
+    about=(
+        "A service describes flows: tasks, each made of calls of its OpenAPI description. Agents use it to "
+        "do a task rather than a single call."
+    ),
+    link="https://github.com/wild-card-ai/agents-json",
+    example={
+        "agentsJson": "0.1.0",
+        "info": {"title": "City weather", "version": "1.0.0", "description": "Tells the weather of any city."},
+        "sources": [{"id": "weather", "path": "https://example.com/openapi.json"}],
+        "flows": [
+            {
+                "id": "get_weather",
+                "title": "Get weather",
+                "description": "Tell the weather of a city.",
+                "actions": [{"id": "call", "sourceId": "weather", "operationId": "get_weather"}],
+                "fields": {
+                    "parameters": [
+                        {
+                            "name": "city",
+                            "description": "Name of the city.",
+                            "type": "string",
+                            "required": True,
+                        },
+                    ],
+                    "responses": {"success": {"type": "object", "properties": {"temperature": {"type": "number"}}}},
+                },
+            },
+        ],
+    },
     paths=("/.well-known/agents.json", "/agents.json"),
     role=Role.SERVICE,
     read=read,

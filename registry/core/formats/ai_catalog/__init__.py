@@ -233,6 +233,24 @@ FORMAT: Final = Format(
     slug=SLUG,
     title="AI Catalog / ARD manifest",
     spec="ARD 0.91; AI Catalog 1.0",
+    about=(
+        "A site lists what it has for agents: MCP servers, agent cards, skills, APIs. Registries and agents "
+        "read the list and follow its entries."
+    ),
+    link="https://github.com/ards-project/ard-spec",
+    example={
+        "specVersion": "1.0",
+        "entries": [
+            {
+                "identifier": "urn:air:example.com:server:weather",
+                "displayName": "City weather",
+                "type": "application/mcp-server-card+json",
+                "url": "https://example.com/.well-known/mcp/server-card.json",
+                "description": "Tells the weather of any city.",
+                "representativeQueries": ["What is the weather in Oslo?", "Will it rain in Lima tomorrow?"],
+            },
+        ],
+    },
     paths=("/.well-known/ard.json", "/.well-known/ai-catalog.json"),
     media_types=("application/json", "application/ai-catalog+json", "application/ld+json"),
     role=Role.POINTERS,

@@ -159,6 +159,22 @@ FORMAT: Final = Format(
     slug=SLUG,
     title="ai-plugin manifest",
     spec="ai-plugin v1",
+    about=(
+        "A service names its API description and how to sign in. It was made for plugins of a chat product; "
+        "other agents still read it."
+    ),
+    example={
+        "schema_version": "v1",
+        "name_for_human": "City weather",
+        "name_for_model": "city_weather",
+        "description_for_human": "Tells the weather of any city.",
+        "description_for_model": "Tells the current weather of a city by its name.",
+        "auth": {"type": "none"},
+        "api": {"type": "openapi", "url": "https://example.com/openapi.json"},
+        "logo_url": "https://example.com/logo.png",
+        "contact_email": "api@example.com",
+        "legal_info_url": "https://example.com/terms",
+    },
     paths=("/.well-known/ai-plugin.json",),
     role=Role.SERVICE,
     read=read,

@@ -105,6 +105,12 @@ FORMAT: Final = Format(
     slug=SLUG,
     title="AID record",
     spec="AID 2, record format",
+    about=(
+        "A domain names the one address of its agent and the protocol that it speaks. The same facts can "
+        "stand in a DNS record."
+    ),
+    link="https://aid.agentcommunity.org/",
+    example={"v": "aid2", "u": "https://example.com/mcp", "p": "mcp", "s": "City weather", "a": "none"},
     paths=("/.well-known/agent",),
     role=Role.SERVICE,
     read=read,

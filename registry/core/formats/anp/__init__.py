@@ -145,6 +145,31 @@ FORMAT: Final = Format(
     slug=SLUG,
     title="ANP agent description",
     spec="ANP agent description 1.0",
+    about=(
+        "An agent describes itself and its interfaces, with a decentralised identity. Other agents of the "
+        "Agent Network Protocol read it to talk to it."
+    ),
+    link="https://github.com/agent-network-protocol/AgentNetworkProtocol",
+    example={
+        "protocolType": "ANP",
+        "protocolVersion": "1.0.0",
+        "type": "AgentDescription",
+        "url": "https://example.com/ad.json",
+        "name": "City weather",
+        "description": "Tells the weather of any city.",
+        "did": "did:wba:example.com",
+        "owner": {"name": "Example"},
+        "interfaces": [
+            {
+                "type": "StructuredInterface",
+                "protocol": "openrpc",
+                "url": "https://example.com/rpc.json",
+                "description": "Tells the weather of a city.",
+            },
+        ],
+        "securityDefinitions": {"didwba_sc": {"scheme": "didwba", "in": "header", "name": "Authorization"}},
+        "security": "didwba_sc",
+    },
     paths=("/.well-known/agent-descriptions", "/ad.json"),
     media_types=("application/json", "application/ld+json"),
     role=Role.SERVICE,

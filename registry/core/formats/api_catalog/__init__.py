@@ -303,6 +303,19 @@ FORMAT: Final = Format(
     slug=SLUG,
     title="API catalogue (RFC 9727)",
     spec="RFC 9727 section 4; RFC 9264 section 4.2",
+    about=(
+        "A site lists its APIs and links to the description of each. Any client can start there; this "
+        "registry follows the links."
+    ),
+    link="https://www.rfc-editor.org/rfc/rfc9727",
+    example={
+        "linkset": [
+            {
+                "anchor": "https://example.com/weather",
+                "service-desc": [{"href": "https://example.com/openapi.json", "type": "application/json"}],
+            },
+        ],
+    },
     paths=("/.well-known/api-catalog",),
     media_types=("application/linkset+json", "application/json", "application/linkset"),
     role=Role.POINTERS,

@@ -20,6 +20,31 @@ FORMAT: Final = Format(
     slug=SLUG,
     title="Agent Transfer Protocol",
     spec="Agent Transfer Protocol 0.1",
+    about=(
+        "A site offers its capabilities to agents as HTTP calls, with parameters, side effects and terms. "
+        "Agents read it instead of the pages of the site."
+    ),
+    link="https://github.com/Shriram-Vasudevan/agent-transfer-protocol",
+    example={
+        "@context": "https://atp.dev/schema/v1",
+        "@type": "AgentManifest",
+        "name": "City weather",
+        "description": "Tells the weather of any city.",
+        "version": "1.0.0",
+        "capabilities": [
+            {
+                "id": "get-weather",
+                "name": "Get weather",
+                "description": "Tell the weather of a city.",
+                "endpoint": "/weather",
+                "method": "GET",
+                "sideEffects": False,
+                "parameters": [
+                    {"name": "city", "type": "string", "required": True, "description": "Name of the city."}
+                ],
+            },
+        ],
+    },
     paths=("/.well-known/agent.json",),
     media_types=("application/json",),
     role=Role.SERVICE,

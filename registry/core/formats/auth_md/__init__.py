@@ -20,6 +20,10 @@ FORMAT: Final = Format(
     slug="auth-md",
     title="auth.md",
     spec="auth.md convention",
+    about="A text that tells agents how to get credentials. This registry searches it for documents for agents.",
+    example=(
+        "# Authentication\n\nNo key is needed. See the [OpenAPI description](https://example.com/openapi.json).\n"
+    ),
     paths=("/auth.md",),
     media_types=TEXT_TYPES,
     role=Role.TEXT,

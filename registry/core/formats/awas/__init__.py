@@ -21,6 +21,34 @@ FORMAT: Final = Format(
     slug=SLUG,
     title="AI-readable Web Action Standard",
     spec="AWAS 1.0",
+    about=(
+        "A site names the actions that agents may take, with addresses, parameters and results. Agents and "
+        "AI browsers read it instead of guessing from pages."
+    ),
+    link="https://github.com/TamTunnel/AWAS",
+    example={
+        "version": "1.0",
+        "name": "City weather",
+        "description": "Tells the weather of any city.",
+        "actions": [
+            {
+                "id": "get-weather",
+                "name": "Get weather",
+                "description": "Tell the weather of a city.",
+                "path": "/weather",
+                "method": "GET",
+                "parameters": [
+                    {
+                        "name": "city",
+                        "type": "string",
+                        "required": True,
+                        "description": "Name of the city.",
+                        "example": "Oslo",
+                    },
+                ],
+            },
+        ],
+    },
     paths=(
         "/.well-known/ai-actions.json",
         "/.well-known/awas.json",

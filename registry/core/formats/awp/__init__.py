@@ -19,6 +19,31 @@ FORMAT: Final = Format(
     slug=SLUG,
     title="Agent Web Protocol",
     spec="Agent Web Protocol 0.2",
+    about=(
+        "A site says what agents may do there: actions with their addresses, inputs and errors. Agents that "
+        "know the protocol read the file before they open pages."
+    ),
+    link="https://agentwebprotocol.org/spec",
+    example={
+        "awp_version": "0.2",
+        "domain": "example.com",
+        "intent": "Tells the weather of any city.",
+        "auth": {"type": "none"},
+        "actions": [
+            {
+                "id": "get_weather",
+                "description": "Tell the weather of a city.",
+                "endpoint": "/weather",
+                "method": "GET",
+                "auth_required": False,
+                "inputs": {"city": {"type": "string", "required": True}},
+                "outputs": {"temperature": {"type": "number"}},
+            },
+        ],
+        "errors": {
+            "UNKNOWN_CITY": {"description": "No city has this name.", "recovery": "Ask for the nearest larger city."},
+        },
+    },
     paths=PATHS,
     media_types=("application/json",),
     role=Role.SERVICE,

@@ -63,6 +63,20 @@ FORMAT: Final = Format(
     slug=SLUG,
     title="DID document",
     spec="W3C Decentralized Identifiers 1.0 section 5",
+    about="A host publishes the keys of a decentralised identity. Programs use it to verify who signed something.",
+    link="https://www.w3.org/TR/did-1.0/",
+    example={
+        "@context": ["https://www.w3.org/ns/did/v1"],
+        "id": "did:web:example.com",
+        "verificationMethod": [
+            {
+                "id": "did:web:example.com#key-1",
+                "type": "JsonWebKey2020",
+                "controller": "did:web:example.com",
+                "publicKeyJwk": {"kty": "OKP", "crv": "Ed25519", "x": "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"},
+            },
+        ],
+    },
     paths=("/.well-known/did.json",),
     media_types=("application/json", "application/did+json", "application/did+ld+json"),
     role=Role.ENRICHER,

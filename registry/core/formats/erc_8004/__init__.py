@@ -247,6 +247,20 @@ FORMAT: Final = Format(
     slug=SLUG,
     title="ERC-8004 agent registration",
     spec="ERC-8004, Agent Registration File",
+    about=(
+        "An agent that is registered on a blockchain says where it can be reached. Readers of that register "
+        "follow its addresses."
+    ),
+    link="https://eips.ethereum.org/EIPS/eip-8004",
+    example={
+        "type": "https://eips.ethereum.org/EIPS/eip-8004#registration-v1",
+        "name": "City weather",
+        "description": "Tells the weather of any city.",
+        "image": "https://example.com/logo.png",
+        "services": [{"name": "A2A", "endpoint": "https://example.com/.well-known/agent-card.json", "version": "1.0"}],
+        "active": True,
+        "registrations": [],
+    },
     paths=("/.well-known/agent-registration.json",),
     role=Role.POINTERS,
     read=read,

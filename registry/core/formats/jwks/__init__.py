@@ -31,6 +31,19 @@ FORMAT: Final = Format(
     slug=SLUG,
     title="JSON Web Key Set",
     spec="RFC 7517 section 5",
+    about="A host publishes its public keys. Programs use them to verify signatures, such as those of agent cards.",
+    link="https://www.rfc-editor.org/rfc/rfc7517",
+    example={
+        "keys": [
+            {
+                "kty": "OKP",
+                "crv": "Ed25519",
+                "kid": "2026-01",
+                "use": "sig",
+                "x": "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo",
+            },
+        ],
+    },
     paths=("/.well-known/jwks.json", "/.well-known/http-message-signatures-directory"),
     media_types=("application/json", "application/jwk-set+json", "application/http-message-signatures-directory+json"),
     role=Role.ENRICHER,

@@ -157,6 +157,20 @@ FORMAT: Final = Format(
     slug=SLUG,
     title="llms.txt",
     spec="llmstxt.org, Format",
+    about=(
+        "A text for language models: what the site is, and links to the pages worth reading. This registry "
+        "searches it for documents for agents."
+    ),
+    link="https://llmstxt.org/",
+    example=(
+        "# City weather\n"
+        "\n"
+        "> Tells the weather of any city.\n"
+        "\n"
+        "## API\n"
+        "\n"
+        "- [OpenAPI description](https://example.com/openapi.json): all calls\n"
+    ),
     paths=("/llms.txt", "/.well-known/llms.txt"),
     media_types=("text/plain", "text/markdown"),
     role=Role.TEXT,

@@ -274,6 +274,25 @@ FORMAT: Final = Format(
     slug=SLUG,
     title="MCP discovery file without a specification",
     spec="SEP-1649 and SEP-1960, drafts",
+    about=(
+        "Files at MCP's early addresses, in shapes that no specification describes. They are read as far as "
+        "they are clear; a server card says the same and is specified."
+    ),
+    link="https://modelcontextprotocol.io/",
+    example={
+        "mcp_version": "2026-07-28",
+        "name": "City weather",
+        "description": "Tells the weather of any city.",
+        "endpoint": "https://example.com/mcp",
+        "transport": "streamable-http",
+        "tools": [
+            {
+                "name": "get_weather",
+                "description": "Tell the weather of a city.",
+                "inputSchema": {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]},
+            },
+        ],
+    },
     paths=("/.well-known/mcp.json", "/.well-known/mcp", "/.well-known/mcp/server-cards.json", "/mcp.json"),
     role=Role.SERVICE,
     read=read,

@@ -188,6 +188,19 @@ FORMAT: Final = Format(
     slug=SLUG,
     title="MCP server card",
     spec="MCP server card v1 (SEP-2127)",
+    about=(
+        "A site says which MCP server it has, before anybody connects to it. Hosts of MCP servers read it to "
+        "offer a connection."
+    ),
+    link="https://modelcontextprotocol.io/",
+    example={
+        "$schema": "https://static.modelcontextprotocol.io/schemas/v1/server-card.schema.json",
+        "name": "com.example/city-weather",
+        "version": "1.0.0",
+        "title": "City weather",
+        "description": "Tells the weather of any city.",
+        "remotes": [{"type": "streamable-http", "url": "https://example.com/mcp"}],
+    },
     paths=("/.well-known/mcp/server-card.json", "/.well-known/mcp.json", "/.well-known/mcp-server-card.json"),
     media_types=("application/mcp-server-card+json", "application/mcp-server+json", "application/json"),
     role=Role.SERVICE,

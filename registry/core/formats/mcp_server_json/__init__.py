@@ -146,6 +146,18 @@ FORMAT: Final = Format(
     slug=SLUG,
     title="MCP registry record (server.json)",
     spec="server.json schema of the MCP registry",
+    about=(
+        "A publisher describes an MCP server for the official MCP registry: packages to install, or "
+        "addresses to connect to. This registry reads the same file from a site."
+    ),
+    link="https://github.com/modelcontextprotocol/registry",
+    example={
+        "$schema": "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json",
+        "name": "com.example/city-weather",
+        "description": "Tells the weather of any city.",
+        "version": "1.0.0",
+        "remotes": [{"type": "streamable-http", "url": "https://example.com/mcp"}],
+    },
     paths=("/server.json",),
     role=Role.SERVICE,
     read=read,

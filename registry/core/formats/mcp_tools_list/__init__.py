@@ -55,6 +55,17 @@ FORMAT: Final = Format(
     slug=SLUG,
     title="MCP tools/list reply",
     spec="Model Context Protocol 2026-07-28, tools/list",
+    about=(
+        "The list of tools with which an MCP server answers. The crawler asks listed servers for it; nobody "
+        "has to publish it as a file."
+    ),
+    link="https://modelcontextprotocol.io/specification/latest",
+    example=(
+        '{"jsonrpc": "2.0", "id": 1, "result": {"tools": [\n'
+        '  {"name": "get_weather", "description": "Tell the weather of a city.",\n'
+        '   "inputSchema": {"type": "object", "properties": {"city": {"type": "string"}}}}\n'
+        "]}}\n"
+    ),
     paths=(),
     role=Role.ENRICHER,
     read=read,

@@ -27,6 +27,22 @@ FORMAT: Final = Format(
     slug=SLUG,
     title="OASF record",
     spec="OASF 1.0.0, record",
+    about=(
+        "A record describes an agent in the vocabulary of the Open Agentic Schema Framework. Directories of "
+        "agents exchange such records; sites rarely serve them."
+    ),
+    link="https://github.com/agntcy/oasf",
+    example={
+        "schema_version": "1.0.0",
+        "name": "example.com/city-weather",
+        "version": "1.0.0",
+        "description": "Tells the weather of any city.",
+        "authors": ["Example"],
+        "created_at": "2026-01-01T00:00:00Z",
+        "skills": [{"name": "natural_language_processing", "id": 1}],
+        "locators": [{"type": "source_code", "url": "https://example.com/source"}],
+        "domains": [],
+    },
     paths=(),
     role=Role.ENRICHER,
     read=read,

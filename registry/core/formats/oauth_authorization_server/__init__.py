@@ -43,6 +43,17 @@ FORMAT: Final = Format(
     slug=AUTHORIZATION_SERVER,
     title="OAuth authorization server metadata",
     spec="RFC 8414 section 2",
+    about=(
+        "An authorization server names its endpoints and what it supports. Clients read it to get a token "
+        "without hand-written settings."
+    ),
+    link="https://www.rfc-editor.org/rfc/rfc8414",
+    example={
+        "issuer": "https://login.example.com",
+        "authorization_endpoint": "https://login.example.com/authorize",
+        "token_endpoint": "https://login.example.com/token",
+        "response_types_supported": ["code"],
+    },
     paths=("/.well-known/oauth-authorization-server",),
     role=Role.ENRICHER,
     read=read,

@@ -65,6 +65,12 @@ FORMAT: Final = Format(
     slug=SLUG,
     title="OAuth protected resource metadata",
     spec="RFC 9728 section 2",
+    about=(
+        "An API names the authorization servers that issue its access tokens. Clients read it when a call is "
+        "refused for want of a token."
+    ),
+    link="https://www.rfc-editor.org/rfc/rfc9728",
+    example={"resource": "https://example.com", "authorization_servers": ["https://login.example.com"]},
     paths=(_PATH,),
     role=Role.ENRICHER,
     read=read,

@@ -200,6 +200,44 @@ FORMAT: Final = Format(
     slug=SLUG,
     title="OpenAPI description",
     spec="OpenAPI 3.1; Swagger 2.0",
+    about=(
+        "An API is described whole: addresses, parameters, answers, credentials. Most programs that call "
+        "APIs can read it, and so can agents."
+    ),
+    link="https://spec.openapis.org/oas/latest.html",
+    example={
+        "openapi": "3.1.0",
+        "info": {"title": "City weather", "description": "Tells the weather of any city.", "version": "1.0.0"},
+        "servers": [{"url": "https://example.com"}],
+        "security": [],
+        "paths": {
+            "/weather": {
+                "get": {
+                    "operationId": "get_weather",
+                    "summary": "Tell the weather of a city.",
+                    "parameters": [
+                        {
+                            "name": "city",
+                            "in": "query",
+                            "required": True,
+                            "description": "Name of the city.",
+                            "schema": {"type": "string"},
+                        },
+                    ],
+                    "responses": {
+                        "200": {
+                            "description": "The weather.",
+                            "content": {
+                                "application/json": {
+                                    "schema": {"type": "object", "properties": {"temperature": {"type": "number"}}},
+                                },
+                            },
+                        },
+                    },
+                },
+            },
+        },
+    },
     paths=("/openapi.json", "/.well-known/openapi.json", "/openapi.yaml", "/swagger.json"),
     media_types=(
         "application/json",

@@ -346,6 +346,37 @@ FORMAT: Final = Format(
     slug=SLUG,
     title="UCP profile",
     spec="UCP 2026-04-08, Discovery",
+    about=(
+        "A shop names the commerce services that it offers to agents, such as checkout, and where they are. "
+        "Shopping agents read it before they buy."
+    ),
+    link="https://ucp.dev/",
+    example={
+        "ucp": {
+            "version": "2026-04-08",
+            "services": {
+                "dev.ucp.shopping": [
+                    {
+                        "version": "2026-04-08",
+                        "transport": "rest",
+                        "endpoint": "https://example.com/ucp",
+                        "spec": "https://ucp.dev/2026-04-08/specification/overview",
+                        "schema": "https://ucp.dev/2026-04-08/services/shopping/rest.openapi.json",
+                    },
+                ],
+            },
+            "capabilities": {
+                "dev.ucp.shopping.checkout": [
+                    {
+                        "version": "2026-04-08",
+                        "spec": "https://ucp.dev/2026-04-08/specification/checkout",
+                        "schema": "https://ucp.dev/2026-04-08/schemas/shopping/checkout.json",
+                    },
+                ],
+            },
+            "payment_handlers": {},
+        },
+    },
     paths=("/.well-known/ucp",),
     role=Role.SERVICE,
     read=read,

@@ -160,6 +160,17 @@ FORMAT: Final = Format(
     slug=SLUG,
     title="WebMCP forms of the front page",
     spec="WebMCP declarative API, draft",
+    about=(
+        "Attributes turn the forms of a page into tools for an agent in the browser. This registry reads "
+        "them on the front page."
+    ),
+    link="https://github.com/webmachinelearning/webmcp",
+    example=(
+        '<form toolname="get_weather" tooldescription="Tell the weather of a city." action="/weather">\n'
+        '  <label>City <input name="city" required></label>\n'
+        "  <button>Ask</button>\n"
+        "</form>\n"
+    ),
     paths=(),
     role=Role.SERVICE,
     parts=(Part("/forms/[]", "form"),),

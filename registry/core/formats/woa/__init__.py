@@ -23,6 +23,26 @@ FORMAT: Final = Format(
     slug=SLUG,
     title="Web of Agents",
     spec="draft-gaikwad-woa-00",
+    about=(
+        "A host names its agents, the JSON Schemas of their inputs and outputs, and how they are called. It "
+        "is an Internet-Draft for hosts that run several agents."
+    ),
+    link="https://datatracker.ietf.org/doc/draft-gaikwad-woa/",
+    example={
+        "woa_version": "1",
+        "agents": [
+            {
+                "id": "weather",
+                "name": "City weather",
+                "description": "Tells the weather of any city.",
+                "version": "1.0.0",
+                "inputs": {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]},
+                "outputs": {"type": "object", "properties": {"temperature": {"type": "number"}}},
+                "transports": ["rest"],
+            },
+        ],
+        "transports": {"rest": {"base": "https://example.com", "invoke_path": "/agents/{agent_id}"}},
+    },
     paths=("/.well-known/woa.json",),
     media_types=("application/woa+json", "application/json"),
     role=Role.SERVICE,

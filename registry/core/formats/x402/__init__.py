@@ -322,6 +322,32 @@ FORMAT: Final = Format(
     slug=SLUG,
     title="x402 discovery",
     spec="x402 specification, discovery",
+    about=(
+        "A site lists the addresses that ask for a payment, with prices and networks. Agents with a wallet "
+        "read it to know what a call costs."
+    ),
+    link="https://github.com/coinbase/x402",
+    example={
+        "x402Version": 2,
+        "items": [
+            {
+                "resource": "https://example.com/weather",
+                "type": "http",
+                "x402Version": 2,
+                "metadata": {"description": "Tells the weather of a city."},
+                "accepts": [
+                    {
+                        "scheme": "exact",
+                        "network": "eip155:8453",
+                        "amount": "1000",
+                        "asset": "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
+                        "payTo": "0x000000000000000000000000000000000000dEaD",
+                        "maxTimeoutSeconds": 60,
+                    },
+                ],
+            },
+        ],
+    },
     paths=("/.well-known/x402", "/.well-known/x402.json"),
     role=Role.SERVICE,
     read=read,
