@@ -48,7 +48,7 @@ _BLANK = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u3164
 
 _suffixes: SuffixList = SHIPPED  # in force until `use_suffixes`
 
-_MESSAGES: Final = {
+NAME_FAULTS: Final = {
     "empty": "the name is empty",
     "not_text": "the name holds characters that are no text",
     "too_long": "the name is longer than 253 characters",
@@ -76,10 +76,10 @@ _MESSAGES: Final = {
 
 
 class InvalidName(ValueError):
-    """A host name was refused. `code` is a key of _MESSAGES; the message never repeats the input."""
+    """A host name was refused. `code` is a key of NAME_FAULTS; the message never repeats the input."""
 
     def __init__(self, code: str) -> None:
-        super().__init__(_MESSAGES[code])
+        super().__init__(NAME_FAULTS[code])
         self.code = code
 
 
