@@ -11,10 +11,22 @@ from registry.actions.frontier.recheck import MOST_OF_DOMAIN
 from registry.api.documents import errors, not_modified
 from registry.api.params import existing
 from registry.api.rows import project
-from registry.api.schemas.monitoring import FormatRow, OneProblemType, ProblemTypes, Rubric, RubricRule
+from registry.api.schemas.monitoring import (
+    FormatRow,
+    OneProblemType,
+    OneReason,
+    ProblemTypes,
+    ReasonDetail,
+    ReasonRow,
+    Reasons,
+    Rubric,
+    RubricRule,
+)
 from registry.core.formats import FORMATS
 from registry.core.merging.trust import CHECKED, IDENTITIES, REASONS, meaning_of_level
+from registry.core.model.findings import Rule
 from registry.core.names.opt_out import FILE_PATH, TXT_LABEL
+from registry.core.reasons import TEXTS, ReasonText
 from registry.core.scoring.rubric import BESIDE, METHOD, QUESTIONS, RUBRIC, SECTION_POINTS, VERSION
 from registry.core.visiting.robots import PRODUCT
 from registry.core.web_bot_auth import DIRECTORY_PATH
@@ -87,13 +99,51 @@ async def rubric(request: Request) -> Response:
             ],
             "reasons": [{"reason": reason.code, "says": reason.says, "fix": reason.fix} for reason in REASONS.values()],
         },
-        "data": [
-            project(RubricRule, rule, reason=rule.code, severity=rule.severity.value, section=rule.section.value)
-            for rule in RUBRIC.values()
-        ],
+        "data": [_rule(rule) for rule in RUBRIC.values()],
         "formats": [project(FormatRow, form, purpose=form.about, example=form.example_text) for form in FORMATS],
     }
     return json_response(request, content)
+
+
+ReasonCode = Annotated[str, Path(max_length=80, description="A code of `/api/reasons`.", examples=["trust.failing"])]
+
+
+@router.get(
+    "/api/reasons",
+    response_model=Reasons,
+    responses={**errors(), **not_modified()},
+    summary="List the reason codes",
+    description="Every code that an answer or a page can give as a reason: the rules of the rubric, and with their "
+    "family before the point, outcomes of visits, reasons of trust levels, of missing calls, of holds and of refusals.",
+)
+async def reasons(request: Request) -> Response:
+    return data_response(request, [_reason(request, text) for text in TEXTS.values()], cache=PAGE)
+
+
+@router.get(
+    "/api/reasons/{code}",
+    response_model=OneReason,
+    responses={**errors(NOT_FOUND), **not_modified()},
+    summary="One reason code",
+    description="What a reason means and what to do about it.",
+)
+async def reason(request: Request, code: ReasonCode) -> Response:
+    text, rule = existing(TEXTS.get(code), NOT_FOUND, "There is no such reason."), RUBRIC.get(code)
+    data: ReasonDetail = {
+        **_reason(request, text),
+        "rule": None if rule is None else _rule(rule),
+        "formats": [form.slug for form in FORMATS if rule in form.rules],
+    }
+    return data_response(request, data, cache=PAGE)
+
+
+def _reason(request: Request, text: ReasonText) -> ReasonRow:
+    link = text.link if text.link.startswith("https:") else f"{base_url(request)}{text.link}"
+    return project(ReasonRow, text, link=link)
+
+
+def _rule(rule: Rule) -> RubricRule:
+    return project(RubricRule, rule, reason=rule.code, severity=rule.severity.value, section=rule.section.value)
 
 
 _UNSIGNED: Final = "This registry does not sign its requests."

@@ -11,7 +11,14 @@ from fastapi import Query, Request, Response
 from registry.api.documents import describe_write, json_body
 from registry.api.schemas.base import example_of
 from registry.api.schemas.service import CapabilityDetail
-from registry.api.schemas.submission import Located, LocatedLine, ManifestSubmission, Validated, ValidationFault
+from registry.api.schemas.submission import (
+    CauseRow,
+    Located,
+    LocatedLine,
+    ManifestSubmission,
+    Validated,
+    ValidationFault,
+)
 from registry.core.assessing.assess import Assessment
 from registry.core.assessing.drafts import UNKNOWN_HOST, judge_draft
 from registry.core.formats import FORMAT_BY_SLUG
@@ -21,6 +28,7 @@ from registry.core.model.findings import Severity
 from registry.core.reading.injection import injection_flags
 from registry.core.reading.positions import refused_at
 from registry.core.reading.reader import Unreadable, read_json
+from registry.core.scoring.causes import causes_of
 from registry.core.scoring.report import Report, ReportedFinding, report
 from registry.edge.problems import BODY_TOO_LARGE, BUSY, INVALID_PARAMETER, UNREADABLE_BODY, Problem
 from registry.edge.requests import MAX_INLINE_DOCUMENT, computed
@@ -38,6 +46,7 @@ _BAD_JSON: Final[dict[str, Any]] = {
 _UNTRUSTED: Final = (
     "dialect", "errors.path", "errors.pointer", "errors.evidence", "notes.path", "notes.pointer", "notes.evidence",
     "findings.pointer", "findings.evidence", "score_lines.pointer", "score_lines.evidence",
+    "causes.places.pointer", "causes.places.evidence",
 )  # fmt: skip
 
 _VALIDATE: Final = describe_write(
@@ -146,6 +155,7 @@ def _validated(raw: bytes, path: str | None, expected: str | None) -> bytes:
         "entries": [{"noun": one.noun, "read": one.read, "not_read": one.not_read} for one in assessment.entries],
         "findings": [cast(Located, finding.to_json()) for finding in draft_report.findings],
         "score_lines": cast(list[LocatedLine], lines),
+        "causes": [cast(CauseRow, cause.to_json()) for cause in causes_of(draft_report.everything)],
         "injection_flags": injection_flags(finding.rule.code for finding in draft_report.findings),
         "untrusted_text": _UNTRUSTED,
     }

@@ -1,7 +1,7 @@
-"""Pages about this registry: the rubric, the formats, the errors, the crawler, and how to use the interfaces."""
+"""Pages about this registry: the rubric, reasons, formats, errors, the crawler, and how to use the interfaces."""
 
-from collections.abc import Sequence
-from typing import Final, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, NamedTuple
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -9,6 +9,7 @@ from starlette.responses import Response
 from registry.core.assessing.recognise import ROWS, Foreign
 from registry.core.format_support.format import ROLES
 from registry.core.formats import FORMAT_BY_SLUG, FORMATS
+from registry.core.reasons import FAMILIES
 from registry.edge import inside
 from registry.edge.problems import NOT_FOUND, Problem
 from registry.web.asking import ask
@@ -26,16 +27,61 @@ class AboutSection(NamedTuple):
     title: str = ""
 
 
+SEVERITIES: Final[Mapping[str, str]] = {
+    "error": "the part cannot be used and is left out",
+    "warning": "a deviation whose meaning is clear",
+    "info": "a note",
+}
+_NOUNS: Final = {"info": "note"}
+_ALL: Final = "All formats"
+
+
 async def rubric(request: Request) -> Response:
     answer = await ask(request, "/api/rubric")
-    sections = [
-        {**section, "rules": sorted(rules, key=lambda rule: (-rule["points"], rule["reason"]))}
-        for section in answer["about_sections"]
-        if (rules := [rule for rule in answer["data"] if rule["section"] == section["section"]])
-    ]
+    sections = []
+    for section in answer["about_sections"]:
+        rules = [rule for rule in answer["data"] if rule["section"] == section["section"]]
+        if rules:
+            sections.append({**section, "rules": rules, "groups": by_format(rules)})
     values = {"rubric_version": answer["version"], "sections": sections}
     values |= {key: answer[key] for key in ("method", "beside", "trust")}
     return respond(request, "rubric.html", values, cache=HOUR)
+
+
+def by_format(rules: Sequence[Mapping[str, Any]]) -> list[tuple[str, list[Mapping[str, Any]]]]:
+    """Return the rules by the title of the only format that has them, the most costly first; the rest comes first."""
+    groups: dict[str, list[Mapping[str, Any]]] = {_ALL: []}
+    for rule in sorted(rules, key=lambda rule: (-rule["points"], rule["reason"])):
+        groups.setdefault(_FORMAT_OF_RULE.get(rule["reason"], _ALL), []).append(rule)
+    return [(title, rows) for title, rows in groups.items() if rows]
+
+
+_HOLDERS: Final = {
+    rule.code: [form.title for form in FORMATS if rule in form.rules] for form in FORMATS for rule in form.rules
+}
+_FORMAT_OF_RULE: Final = {code: titles[0] for code, titles in _HOLDERS.items() if len(titles) == 1}
+
+
+async def reasons(request: Request) -> Response:
+    rows = (await ask(request, "/api/reasons"))["data"]
+    families = [
+        (family, title, [row for row in rows if row["code"].partition(".")[0] == family])
+        for family, title in FAMILIES.items()
+    ]
+    return respond(request, "reasons.html", {"families": families}, cache=HOUR)
+
+
+async def reason(request: Request) -> Response:
+    answer = (await ask(request, "/api/reasons/{code}", code=request.path_params["code"]))["data"]
+    family = answer["code"].partition(".")[0]
+    values = {
+        "reason": answer,
+        "family": family,
+        "title": FAMILIES.get(family, ""),
+        "severities": SEVERITIES,
+        "formats": [FORMAT_BY_SLUG[slug] for slug in answer["formats"]],
+    }
+    return respond(request, "reason.html", values, cache=HOUR)
 
 
 async def formats(request: Request) -> Response:
@@ -51,7 +97,18 @@ async def one_format(request: Request) -> Response:
     if form is None:
         raise Problem(NOT_FOUND, "This registry reads no format of this name.")
     services = (await ask(request, "/api/stats"))["data"]["formats"].get(form.slug, 0)
-    values = {"format": form, "role": ROLES[form.role], "services": services}
+    by_severity = [
+        (_NOUNS.get(severity, severity), means, rows)
+        for severity, means in SEVERITIES.items()
+        if (rows := sorted((rule for rule in form.rules if rule.severity == severity), key=lambda rule: -rule.points))
+    ]
+    values = {
+        "format": form,
+        "role": ROLES[form.role],
+        "services": services,
+        "by_severity": by_severity,
+        "checkable": not isinstance(form.example, str),
+    }
     return respond(request, "format.html", values)
 
 

@@ -26,6 +26,8 @@ _ROUTES: Final = (
     Route("/static/{name}", rendering.asset),
     Route("/", figures.home),
     Route("/rubric", about.rubric),
+    Route("/reasons", about.reasons),
+    Route("/reasons/{code}", about.reason),
     Route("/formats", about.formats),
     Route("/formats/{slug}", about.one_format),
     Route("/problems", about.problems),

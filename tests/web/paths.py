@@ -10,8 +10,12 @@ LINKS: Final = Links("", "", frozenset())
 PAGES: Final = (
     "/",
     "/rubric",
+    "/reasons",
+    "/reasons/adp.base_url",
+    "/reasons/visit.disallowed",
     "/formats",
     "/formats/adp",
+    "/formats/openapi",
     "/formats/llms-txt",
     "/problems",
     "/problems/rate-limited",
@@ -77,6 +81,7 @@ SAMPLE: Final = frozenset(
 
 ERRORS: Final = (
     "/formats/no-such-format",
+    "/reasons/no-such-reason",
     "/problems/none",
     "/changes?type=none",
     "/changes?cursor=none",

@@ -228,6 +228,18 @@ class RubricSection(Shape):
     question: str
 
 
+class ReasonRow(Shape):
+    code: Annotated[str, sample("visit.disallowed")]
+    says: str
+    fix: str
+    link: Annotated[str, about("Where to read on: a specification, or a page of this registry.")]
+
+
+class ReasonDetail(ReasonRow):
+    rule: Annotated[RubricRule | None, about("null: the code is of no rule of the rubric.")]
+    formats: Annotated[Sequence[str], about("Slugs of the formats that have the rule.")]
+
+
 class TrustLevelRow(Shape):
     trust_level: str
     checked: Annotated[str, about("The value of `trust.checked`.")]
@@ -263,5 +275,7 @@ HostHealth = answer_of("HostHealth", HostHealthData)
 CrawlLedger = answer_of("CrawlLedger", LedgerData)
 Statistics = answer_of("Statistics", StatisticsData)
 Operation = answer_of("Operation", OperationData)
+Reasons = answer_of("Reasons", Sequence[ReasonRow])
+OneReason = answer_of("OneReason", ReasonDetail)
 ProblemTypes = answer_of("ProblemTypes", Sequence[ProblemType])
 OneProblemType = answer_of("OneProblemType", ProblemType)

@@ -174,6 +174,35 @@ class LocatedLine(Located):
     points: Annotated[float, sample(3.33)]
 
 
+class Place(Shape):
+    pointer: Annotated[str, sample("/capabilities/2/name")]
+    line: _Line
+    column: _Column
+    evidence: Annotated[str, sample("")]
+
+
+class Consequence(Shape):
+    reason: _Reason
+    severity: Annotated[base.Severity, sample("warning")]
+    points: Annotated[float, sample(8.0)]
+    says: Annotated[str, sample(_FAULT)]
+    fix: _Fix
+
+
+class CauseRow(Shape):
+    """One mistake: the findings of one rule about like places, with what follows from them."""
+
+    reason: _Reason
+    severity: Annotated[base.Severity, about("The gravest of all its findings.", "error")]
+    points: Annotated[float, about("Lost by it, with what follows.", 3.33)]
+    count: Annotated[int, about("How often it was made.", 1, ge=1)]
+    says: Annotated[str, sample(_FAULT)]
+    fix: _Fix
+    spec: _Spec
+    places: Annotated[list[Place], about("The first ones.")]
+    follows: Annotated[list[Consequence], about("Other lost points that are gone when it is mended.", [])]
+
+
 class CountedEntries(Shape):
     noun: Annotated[str, sample("capability")]
     read: Annotated[int, sample(3, ge=0)]
@@ -199,6 +228,7 @@ class Validated(Shape):
     entries: Annotated[list[CountedEntries], about("What was read of the document and what was not, by kind.")]
     findings: Annotated[list[Located], about("All of `errors` and `notes`, in the order of the body.")]
     score_lines: Annotated[list[LocatedLine], about("Every lost point; the most costly first.")]
+    causes: Annotated[list[CauseRow], about("`findings` and `score_lines` by cause, each in one; the gravest first.")]
     injection_flags: base.InjectionFlags
     untrusted_text: base.UntrustedText
 
