@@ -1,9 +1,11 @@
 """The page that checks a document before any host serves it. Nothing is fetched and nothing is stored."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass
 from importlib.metadata import version
+from types import MappingProxyType
 from typing import Any, Final
 from urllib.parse import quote
 
@@ -17,6 +19,8 @@ from registry.core.formats import FORMAT_BY_SLUG
 from registry.core.merging.merge import HeldDocument
 from registry.core.model.services import to_json
 from registry.core.names.domains import parse_url
+from registry.core.reading.json_pointer import keys_of
+from registry.core.reading.numbered import numbered_lines
 from registry.core.reading.reader import read_json
 from registry.core.scoring.report import report
 from registry.core.scoring.sarif import BASE, SarifResult, sarif_log
@@ -27,7 +31,7 @@ from registry.web.service import SECTIONS, weights
 from registry.wiring import utc_now
 
 PATH: Final = "/check"
-MAX_FINDINGS: Final = 100
+MAX_CAUSES: Final = 60
 MAX_CAPABILITIES: Final = 30
 MAX_MEMBERS: Final = 8
 SHOWN_CHARS: Final = 40_000
@@ -36,6 +40,19 @@ SHOWN_CHARS: Final = 40_000
 _MAX_PATH_CHARS: Final = 500
 _NOT_A_PATH: Final = "Give a path such as /.well-known/agent, or a URL with one."
 _NO_DOCUMENT: Final = "Paste a document."
+
+
+MISTAKES: Final[Mapping[str, Mapping[str, Any]]] = MappingProxyType({
+    "adp": {"/base_url": "http://example.com/", "/auth/type": "token", "/capabilities/0/description": None},
+    "a2a": {"/version": None, "/skills/0/tags": None, "/skills/0/description": None},
+    "awp": {"/domain": None, "/actions/0/description": None, "/actions/0/auth_required": "no"},
+    "atp": {"/version": None, "/capabilities/0/parameters/0/type": None, "/capabilities/0/method": "FETCH"},
+    "awas": {"/description": None, "/actions/0/description": None, "/actions/0/method": "FETCH"},
+    "openapi": {"/info/version": 1.0, "/paths/~1weather/get/parameters/0/in": None, "/servers/0/url": "example.com"},
+    "mcp-server-card": {"/name": "city weather", "/version": None},
+    "ai-catalog": {"/entries/0/identifier": "weather", "/entries/0/url": "example.com/card", "/specVersion": 1.0},
+})  # fmt: skip
+"""Slug of a format -> what people often get wrong in it: JSON Pointer -> wrong value, or None for a missing member."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +78,30 @@ class Reading:
 
 
 async def form(request: Request) -> Response:
-    return await _page(request, "", request.query_params.get("at", "")[:_MAX_PATH_CHARS])
+    """Return the empty form, or the form with an example: the smallest document of a format, or one with mistakes."""
+    query = request.query_params
+    slug = query.get("example", "")
+    text = example_of(slug, with_mistakes="mistakes" in query)
+    at = query.get("at", "") or (next(iter(FORMAT_BY_SLUG[slug].paths), "") if text else "")
+    return await _page(request, text, at[:_MAX_PATH_CHARS])
+
+
+def example_of(slug: str, *, with_mistakes: bool = False) -> str:
+    """Return the smallest document of a format as text, with typical mistakes if asked for; "" where there is none."""
+    known = FORMAT_BY_SLUG.get(slug)
+    if known is None or isinstance(known.example, str):
+        return ""
+    value: Any = deepcopy(known.example)
+    for pointer, new in MISTAKES.get(slug, {}).items() if with_mistakes else ():
+        *keys, last = keys_of(pointer)
+        holder = value
+        for key in keys:
+            holder = holder[int(key) if isinstance(holder, list) else key]
+        if new is None:
+            del holder[last]
+        else:
+            holder[last] = new
+    return json.dumps(value, indent=2) + "\n"
 
 
 async def check(request: Request) -> Response:
@@ -94,7 +134,10 @@ async def _page(request: Request, document: str, at: str, *, status: int = 200, 
     one.
     """
     result: Mapping[str, Any] | None = known.get("result")
-    lines = lines_of(result) if result else []
+    causes = result["causes"] if result else []
+    refused = known.get("refused") or {}
+    places = [place for cause in causes for place in cause["places"]] + list(refused.get("errors", ()))
+    marks = {place["line"]: place["column"] for place in reversed(places) if place.get("line")}
     values = {
         "document": as_written(document) if document else Markup(""),
         "at": as_written(at),
@@ -104,9 +147,14 @@ async def _page(request: Request, document: str, at: str, *, status: int = 200, 
         "result": None,
         "reading": None,
         "entries": [EntryCount(**one).in_words() for one in result["entries"]] if result else [],
-        "lines": lines[:MAX_FINDINGS],
-        "left_out": max(0, len(lines) - MAX_FINDINGS),
-        "counts": {name: sum(line["severity"] == name for line in lines) for name in ("error", "warning", "info")},
+        "causes": [cause for cause in causes if cause["severity"] != "info" or cause["points"]][:MAX_CAUSES],
+        "advice": [cause for cause in causes if cause["severity"] == "info" and not cause["points"]][:MAX_CAUSES],
+        "left_out": max(0, len(causes) - MAX_CAUSES),
+        "lines": numbered_lines(document, marks) if result or refused else (),
+        "worst": _worst(causes, refused),
+        "counts": {name: sum(cause["severity"] == name for cause in causes) for name in ("error", "warning", "info")},
+        "unlisted": next((one for one in causes if one["reason"].startswith("listing.")), None),
+        "examples": [(FORMAT_BY_SLUG[slug].title, slug) for slug in MISTAKES],
         "sections": SECTIONS,
         "weights": await weights(request),
         "shown_chars": SHOWN_CHARS,
@@ -115,12 +163,14 @@ async def _page(request: Request, document: str, at: str, *, status: int = 200, 
     return respond(request, "check.html", values, status=status, cache="no-store")
 
 
-def lines_of(result: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return findings with the points that they cost, in the order of the document, then the other lost points."""
-    points = {line["reason"]: line["points"] for line in result["score_lines"]}
-    found = [{**finding, "points": points.pop(finding["reason"], 0)} for finding in result["findings"]]
-    reported = {finding["reason"] for finding in found}
-    return found + [line for line in result["score_lines"] if line["reason"] not in reported]
+def _worst(causes: Sequence[Mapping[str, Any]], refused: Mapping[str, Any]) -> dict[int, str]:
+    """Return the gravest severity of the places on each line. Causes come with the gravest first."""
+    worst = {fault["line"]: "error" for fault in refused.get("errors", ()) if fault.get("line")}
+    for cause in causes:
+        for place in cause["places"]:
+            if place["line"]:
+                worst.setdefault(place["line"], cause["severity"])
+    return worst
 
 
 def path_of(text: str) -> str | None:

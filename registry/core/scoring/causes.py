@@ -30,6 +30,7 @@ _MEMBERS: Final[Mapping[Rule, frozenset[str]]] = MappingProxyType({
         rules.SERVICE_AUTH_UNKNOWN: "auth authentication security securityschemes",
         rules.SERVICE_PRICING_UNKNOWN: "pricing",
         rules.SERVICE_RATE_LIMIT_UNKNOWN: "rate_limit rate_limits ratelimit",
+        rules.SERVICE_UNVERSIONED: "version",
         rules.SERVICE_PROVIDER_UNKNOWN: "provider publisher",
         rules.CAPABILITY_UNDESCRIBED: "description",
         rules.CAPABILITY_WITHOUT_PARAMS: "params parameters input inputs inputschema",
