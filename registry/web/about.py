@@ -30,10 +30,9 @@ class AboutSection(NamedTuple):
 SEVERITIES: Final[Mapping[str, str]] = {
     "error": "the part cannot be used and is left out",
     "warning": "a deviation whose meaning is clear",
-    "info": "a note",
+    "info": "good to know, and mostly without cost",
 }
 _NOUNS: Final = {"info": "note"}
-_ALL: Final = "All formats"
 
 
 async def rubric(request: Request) -> Response:
@@ -42,18 +41,19 @@ async def rubric(request: Request) -> Response:
     for section in answer["about_sections"]:
         rules = [rule for rule in answer["data"] if rule["section"] == section["section"]]
         if rules:
-            sections.append({**section, "rules": rules, "groups": by_format(rules)})
+            groups = by_format(rules)
+            sections.append({**section, "rules": rules, "shared": groups.pop("", []), "groups": sorted(groups.items())})
     values = {"rubric_version": answer["version"], "sections": sections}
     values |= {key: answer[key] for key in ("method", "beside", "trust")}
     return respond(request, "rubric.html", values, cache=HOUR)
 
 
-def by_format(rules: Sequence[Mapping[str, Any]]) -> list[tuple[str, list[Mapping[str, Any]]]]:
-    """Return the rules by the title of the only format that has them, the most costly first; the rest comes first."""
-    groups: dict[str, list[Mapping[str, Any]]] = {_ALL: []}
+def by_format(rules: Sequence[Mapping[str, Any]]) -> dict[str, list[Mapping[str, Any]]]:
+    """Return the rules by the title of the only format that has them, "" for shared ones, the most costly first."""
+    groups: dict[str, list[Mapping[str, Any]]] = {}
     for rule in sorted(rules, key=lambda rule: (-rule["points"], rule["reason"])):
-        groups.setdefault(_FORMAT_OF_RULE.get(rule["reason"], _ALL), []).append(rule)
-    return [(title, rows) for title, rows in groups.items() if rows]
+        groups.setdefault(_FORMAT_OF_RULE.get(rule["reason"], ""), []).append(rule)
+    return groups
 
 
 _HOLDERS: Final = {
