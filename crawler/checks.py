@@ -172,7 +172,7 @@ async def check_opt_outs(waypost: "Waypost", checks: OptOutChecks) -> None:
         except Exception as error:
             log.warning("optout.failed", error=type(error).__name__)
 
-    await _run_checks(waypost.opt_outs.claim, check, MAX_OPT_OUTS, failed="optout.failed")
+    await run_checks(waypost.opt_outs.claim, check, MAX_OPT_OUTS, failed="optout.failed")
 
 
 async def check_claims(waypost: "Waypost", checks: OptOutChecks) -> None:
@@ -191,10 +191,10 @@ async def check_claims(waypost: "Waypost", checks: OptOutChecks) -> None:
         except Exception as error:
             log.warning("claim.failed", error=type(error).__name__)
 
-    await _run_checks(waypost.claims.take, check, MAX_CLAIMS, failed="claim.failed")
+    await run_checks(waypost.claims.take, check, MAX_CLAIMS, failed="claim.failed")
 
 
-async def _run_checks(
+async def run_checks(
     take: Callable[[int], Awaitable[Sequence[_T]]],
     check: Callable[[_T], Coroutine[Any, Any, None]],
     at_once: int,

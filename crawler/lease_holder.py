@@ -13,7 +13,7 @@ from uuid import UUID
 
 import structlog
 
-from crawler import checks, webhooks
+from crawler import checks, site_checks, webhooks
 from crawler.politeness import sync_block_budgets
 from crawler.visit import Visitor
 from registry.core.visiting.visits import Lease
@@ -146,6 +146,7 @@ class LeaseHolder:
                 Visitor(settings) as visitor,
                 sync_block_budgets(visitor.block_budgets, waypost.crawl.spend),
                 checks.running_checks(waypost, settings) if self._is_worker else contextlib.nullcontext(),
+                site_checks.running_site_checks(waypost, visitor) if self._is_worker else contextlib.nullcontext(),
                 webhooks.delivering_webhooks(waypost, settings) if self._is_worker else contextlib.nullcontext(),
                 self._session() as session,
             ):

@@ -30,6 +30,7 @@ from registry.api import (
     reference,
     reports,
     services,
+    site_checks,
     statistics,
     submissions,
     submit,
@@ -61,7 +62,8 @@ TAGS = [
 
 _MODULES: Final = (
     discover, discover_many, feed, atom, crawl, evidence, services, manifests, submit, submissions, rechecks, opt_outs,
-    reports, feedback, validate, health, statistics, about, key_directory, reference, copies, admin, ownership,
+    site_checks, reports, feedback, validate, health, statistics, about, key_directory, reference, copies, admin,
+    ownership,
 )  # fmt: skip
 """In the order in which the OpenAPI document lists their operations."""
 

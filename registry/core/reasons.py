@@ -271,6 +271,7 @@ _REQUESTS: Final[Mapping[str, tuple[str, str, str]]] = {
     "too_many": (
         "Too many hosts of this domain wait for their first visit.", "Submit the domain itself, or its www.", BOT,
     ),
+    "busy": ("Too many requests of this kind are waiting.", _LIMIT, BOT),
     "client_domain": ("You submitted too many new hosts of this domain within a day.", _LIMIT, BOT),
     "client_unresolved": ("Too many names that you submitted have no address.", "Check the names in DNS.", BOT),
 }

@@ -12,6 +12,7 @@ _OF_A_HOST: Final[tuple[type[tables.Base], ...]] = (
     tables.ServiceRow, tables.CapabilityRow, tables.FindingRow, tables.ScoreRow, tables.DocumentRow,
     tables.DocumentHistoryRow, tables.CallCheckRow, tables.HostRow, tables.SubmissionRow, tables.SubmittedHostRow,
     tables.RecheckRow, tables.ReportRow, tables.FilingRow, tables.FeedbackRow, tables.ClaimRow, tables.OwnerSettingRow,
+    tables.SiteCheckRow,
 )  # fmt: skip
 
 # Bodies of the domain that neither a document nor the history of its remaining hosts refers to.

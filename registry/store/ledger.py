@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import asdict
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 from sqlalchemy import RowMapping, select, text
 from sqlalchemy.dialects.postgresql import insert
@@ -16,6 +16,9 @@ from registry.store.records import ChangeRecord, VisitRecord
 from registry.store.repository import Repository, selected
 from registry.store.tables import ARRIVALS, ChangeRow, VisitRow
 from registry.store.values import REASON_CHARS, clean, ordered_id
+
+CHECKED: Final = Standing.SUBMITTED
+"""The standing that pays for checks of sites on request: anybody may ask for them."""
 
 # Exact, and as cheap for a host with a thousand visits as for a new one: only hosts visited since then are looked up,
 # each by the primary key. Rows of programs that did not count sent requests count the planned requests against the
@@ -30,6 +33,9 @@ CROSS JOIN LATERAL (
 WHERE h.domain = ANY(string_to_array(%(domains)s, ' '))
   AND (h.last_visit_at >= %(since)s OR h.last_visit_at IS NULL)  -- a forgotten host is new, its requests are not
 GROUP BY h.domain, v.standing
+UNION ALL
+SELECT domain, %(checks)s, sum(sent), 0 FROM site_checks
+WHERE domain = ANY(string_to_array(%(domains)s, ' ')) AND checked_at >= %(since)s GROUP BY domain
 """
 _CHECKS = text("""
 SELECT v.host, count(*), count(*) FILTER (WHERE v.outcome = ANY(:down))
@@ -62,9 +68,11 @@ class Ledger(Repository):
     async def spent(self, domains: Collection[str], *, since: datetime) -> dict[str, dict[Standing, Spent]]:
         """Return the requests sent to each domain since then, over all its hosts; leave out domains without visits."""
         spent: dict[str, dict[Standing, Spent]] = {}
-        rows = await self._driver.rows(_SPENT, {"domains": listed(domains), "since": since})
-        for domain, standing, sent, look_ups in rows:
-            spent.setdefault(domain, {})[Standing(standing)] = Spent(int(sent), int(look_ups))
+        bound = {"domains": listed(domains), "since": since, "checks": int(CHECKED)}
+        for domain, standing, sent, look_ups in await self._driver.rows(_SPENT, bound):
+            of_domain, key = spent.setdefault(domain, {}), Standing(standing)
+            before = of_domain.get(key, Spent(0, 0))
+            of_domain[key] = Spent(before.requests + int(sent), before.look_ups + int(look_ups))
         return spent
 
     async def checks(self, keys: Sequence[tuple[str, str]], *, since: datetime) -> dict[str, tuple[int, int]]:

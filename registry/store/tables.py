@@ -601,6 +601,28 @@ class FeedbackRow(HostTable):
     __table_args__ = (Index("ix_feedback_client", "client", postgresql_where=text("client IS NOT NULL")),)
 
 
+class SiteCheckRow(HostTable):
+    """A check of a site on request (actions/site_checks.py). Only who has its token sees it, until it expires."""
+
+    __tablename__ = "site_checks"
+    id: Mapped[str] = mapped_column(primary_key=True)  # in its token
+    digest: Mapped[Bytes]  # of its token
+    url: Mapped[str | None]  # NULL: the whole host
+    client: Mapped[str]  # digest of the client and the day
+    created_at: Mapped[Moment]
+    expires_at: Mapped[Moment]  # then the row is deleted
+    claimed_until: Mapped[Moment | None]  # a worker makes it; after this time another one may
+    checked_at: Mapped[Moment | None]
+    sent: Mapped[Small] = mapped_column(server_default=text("0"))  # requests, for the daily budget of the domain
+    result: Mapped[Bytes | None]  # JSON
+
+    __table_args__ = (
+        Index(None, "id"),
+        Index("ix_site_checks_client", "client"),
+        Index("ix_site_checks_waiting", "created_at", postgresql_where=text("checked_at IS NULL")),
+    )
+
+
 class ApiKeyRow(Base):
     """A key. Not sharded: an operator makes each row. Revoked keys stay, because the audit log names them."""
 

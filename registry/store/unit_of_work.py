@@ -35,6 +35,7 @@ from registry.store.rehoming import Rehoming
 from registry.store.reports import ReportTable
 from registry.store.search_notes import SearchNotes
 from registry.store.services import Services
+from registry.store.site_checks import SiteChecks
 from registry.store.statistics import StatisticsQueries
 from registry.store.submissions import Submissions
 from registry.store.webhooks import Webhooks
@@ -56,6 +57,7 @@ class UnitOfWork:
     submissions = _repository(Submissions)
     reports = _repository(ReportTable)
     feedback = _repository(FeedbackTable)
+    site_checks = _repository(SiteChecks)
     blocks = _repository(BlockTable)
     documents = _repository(Documents)
     call_checks = _repository(CallChecks)

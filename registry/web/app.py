@@ -49,6 +49,7 @@ _ROUTES: Final = (
     Route("/badge/{host}.svg", service.badge),
     Route(check.PATH, check.form),
     Route(check.PATH, check.check, methods=_POST),
+    Route(check.SITE, check.site),
     Route(public_forms.SUBMIT, public_forms.submit_form),
     Route(public_forms.SUBMIT, public_forms.submit, methods=_POST),
     Route(public_forms.SUBMISSION, public_forms.submission),

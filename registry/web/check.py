@@ -1,4 +1,7 @@
-"""The page that checks a document before any host serves it. Nothing is fetched and nothing is stored."""
+"""The pages that check a document before any host serves it, and a site without listing it.
+
+Nothing of a pasted document is stored. A site is visited by a worker; its result is at a secret address.
+"""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -11,26 +14,28 @@ from urllib.parse import quote
 
 from markupsafe import Markup
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
 
 from registry.core.assessing.drafts import UNKNOWN_HOST, Draft, judge_draft
 from registry.core.format_support.account import EntryCount
-from registry.core.formats import FORMAT_BY_SLUG
+from registry.core.formats import FORMAT_BY_SLUG, FORMATS
 from registry.core.merging.merge import HeldDocument
 from registry.core.model.services import to_json
 from registry.core.names.domains import parse_url
 from registry.core.reading.json_pointer import keys_of
 from registry.core.reading.numbered import numbered_lines
 from registry.core.reading.reader import read_json
+from registry.core.reasons import TEXTS, visit_code
 from registry.core.scoring.report import report
 from registry.core.scoring.sarif import BASE, SarifResult, sarif_log
 from registry.edge.requests import MAX_INLINE_DOCUMENT, computed
-from registry.web.asking import as_written, pass_on, sent
-from registry.web.rendering import respond
+from registry.web.asking import as_written, ask, name_written, pass_on, sent
+from registry.web.rendering import links_of, respond, with_secrets
 from registry.web.service import SECTIONS, weights
 from registry.wiring import utc_now
 
 PATH: Final = "/check"
+SITE: Final = "/check/{token}"
 MAX_CAUSES: Final = 60
 MAX_CAPABILITIES: Final = 30
 MAX_MEMBERS: Final = 8
@@ -40,6 +45,7 @@ SHOWN_CHARS: Final = 40_000
 _MAX_PATH_CHARS: Final = 500
 _NOT_A_PATH: Final = "Give a path such as /.well-known/agent, or a URL with one."
 _NO_DOCUMENT: Final = "Paste a document."
+_NO_TARGET: Final = "Write the name of a host, such as example.org, or an https address."
 
 
 MISTAKES: Final[Mapping[str, Mapping[str, Any]]] = MappingProxyType({
@@ -106,8 +112,12 @@ def example_of(slug: str, *, with_mistakes: bool = False) -> str:
 
 async def check(request: Request) -> Response:
     """Check the document in the form, and answer with the page, or with the requested file."""
-    fields = await sent(request, ("document", "at", "download"))
+    fields = await sent(request, ("document", "at", "download", "target"))
+    if "target" in fields and fields["target"].strip():
+        return await _ask_for_site(request, fields["target"])
     document, at = fields["document"], fields["at"].strip()
+    if not document.strip() and fields["download"] == "site":
+        return await _page(request, "", "", status=400, target_fault=_NO_TARGET)
     if not document.strip():
         return await _page(request, document, at, status=400, document_fault=_NO_DOCUMENT)
     try:
@@ -127,6 +137,43 @@ async def check(request: Request) -> Response:
     return await _page(request, document, at, result=content, reading=reading)
 
 
+async def _ask_for_site(request: Request, target: str) -> Response:
+    """Queue a check of a site, and lead to its secret address."""
+    body = json.dumps({"target": name_written(target)}).encode()
+    status, content, _ = await pass_on(request, "/api/checks", body)
+    if status >= 400:
+        return await _page(request, "", "", status=400, target=as_written(target), target_fault=_fault(content))
+    token = content["data"]["status_url"].rpartition("/")[2]
+    return with_secrets(RedirectResponse(links_of(request).to(SITE, token=token), 303))
+
+
+def _fault(content: Mapping[str, Any]) -> str:
+    """Return an error of the API for the field of the form."""
+    text = str(content["detail"]).removeprefix("target: ")
+    return f"{text[:1].upper()}{text[1:]}" + ("" if text.endswith(".") else ".")
+
+
+async def site(request: Request) -> Response:
+    """Return the result of a check of a site, for everyone who has its address."""
+    answer = await ask(request, "/api/checks/{token}", token=request.path_params["token"])
+    check, result = answer["data"], answer["data"]["result"]
+    causes = result["causes"] if result else []
+    code = visit_code(result["outcome"], result["reason"]) if result else ""
+    values = {
+        "check": check,
+        "result": result,
+        "causes": [cause for cause in causes if cause["severity"] != "info" or cause["points"]],
+        "advice": [cause for cause in causes if cause["severity"] == "info" and not cause["points"]],
+        "code": code,
+        "explained": TEXTS.get(code),
+        "titles": {form.slug: form.title for form in FORMATS},
+        "sections": SECTIONS,
+        "weights": await weights(request),
+        "status_path": links_of(request).to("/api/checks/{token}", token=request.path_params["token"]),
+    }
+    return with_secrets(respond(request, "site_check.html", values))
+
+
 async def _page(request: Request, document: str, at: str, *, status: int = 200, **known: Any) -> Response:
     """Return the page.
 
@@ -143,6 +190,8 @@ async def _page(request: Request, document: str, at: str, *, status: int = 200, 
         "at": as_written(at),
         "document_fault": None,
         "at_fault": None,
+        "target": "",
+        "target_fault": None,
         "refused": None,
         "result": None,
         "reading": None,

@@ -31,6 +31,7 @@ from registry.actions.queries.mcp_servers import McpServerQueries
 from registry.actions.queries.statistics import FigureActions
 from registry.actions.recording.record import CrawlActions
 from registry.actions.reports import ReportActions
+from registry.actions.site_checks import SiteCheckActions
 from registry.actions.webhooks import WebhookActions
 from registry.core.model.listing import SearchUnavailable
 from registry.settings import Settings
@@ -94,6 +95,7 @@ class Waypost:
         # lease domains to a crawler, record the results
         self.crawl = CrawlActions(store, clock, timedelta(seconds=settings.lease_seconds), settings.call_checks)
         self.opt_outs = OptOutActions(store, clock, exempt)  # requests not to be visited, and their effects
+        self.site_checks = SiteCheckActions(store, clock, exempt)  # visits on request that change nothing
         self.access = AccessActions(store, clock)  # operators: API keys, holds, the audit log
         # claims of ownership, and their proofs
         self.claims = ClaimActions(store, clock, timedelta(hours=settings.claim_recheck_hours), exempt)

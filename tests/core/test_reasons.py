@@ -9,7 +9,7 @@ from typing import Any, get_args
 import pytest
 
 from crawler import guards, outcomes
-from registry.actions import feedback, reports
+from registry.actions import feedback, reports, site_checks
 from registry.actions.frontier import recheck, submit
 from registry.actions.maintenance import opt_out
 from registry.core.access import claims
@@ -92,6 +92,7 @@ CODES = [
     *(f"hold.{kind}" for kind in HOLD_KINDS),
     *(f"request.{state}" for kind in (recheck.RecheckState, submit.State) for state in literals(kind) - STATES),
     *(f"request.{state}" for kind in (feedback.Refusal, reports.FilingState) for state in literals(kind) - STATES),
+    *(f"request.{state}" for state in literals(site_checks.Refusal)),
     *(f"opt_out.{verdict}" for verdict in literals(opt_out.Verdict)),
     *(f"claim.{word}" for word in literals(claims.Answer) | literals(claims.EndReason)),
     *(f"name.{code}" for code in NAME_FAULTS),

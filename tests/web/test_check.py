@@ -1,11 +1,12 @@
 """Checking a document on a page: the same findings as the API, what is read in it, and files to take away."""
 
+import html
 import json
 from typing import Any
 
 import pytest
 
-from registry.web.check import PATH
+from registry.web.check import MISTAKES, PATH, example_of
 from tests.api.test_validate import BOOKSHOP
 from tests.support.api import Api
 from tests.support.builders import adp_manifest
@@ -129,6 +130,45 @@ async def test_a_large_document_is_checked_in_another_process(api: Api) -> None:
     manifest = adp_manifest("paste.pigeonpost.dev", *(f"fold_{number}" for number in range(300)))
     page = await checked(api, manifest)
     assert "The first 30 of 300." in page
+
+
+@pytest.mark.parametrize("slug", [*MISTAKES, "jwks"])
+async def test_examples_fill_the_form_valid_and_with_mistakes(api: Api, slug: str) -> None:
+    for mistakes in (False, True):
+        query = {"example": slug} | ({"mistakes": ""} if mistakes else {})
+        form = (await api.get(PATH, params=query, headers=ASKING)).text
+        written = html.unescape(form.partition("<textarea")[2].partition(">\n")[2].partition("</textarea>")[0])
+        assert written == example_of(slug, with_mistakes=mistakes)
+        answer = (await api.post("/api/validate", content=written)).json()
+        lost = [cause for cause in answer["causes"] if cause["points"]]
+        assert bool(lost) is (mistakes and slug in MISTAKES)
+        assert all(cause["places"][0]["line"] for cause in lost)
+
+
+@pytest.mark.parametrize("slug", ["", "none", "llms-txt", "x" * 1_000, "../a2a", "\x00"])
+async def test_an_unknown_example_leaves_the_form_empty(api: Api, slug: str) -> None:
+    answer = await api.get(PATH, params={"example": slug, "mistakes": "1"}, headers=ASKING)
+    assert answer.status_code == 200
+    assert answer.text.partition("<textarea")[2].partition(">\n")[2].startswith("</textarea>")
+
+
+async def test_one_mistake_in_many_entries_is_one_finding(api: Api) -> None:
+    manifest = adp_manifest("paste.pigeonpost.dev", *(f"fold_{number}" for number in range(40)))
+    for entry in manifest["capabilities"]:
+        del entry["description"]
+    page = await checked(api, manifest)
+    assert page.count("it was left out.</strong>") == 1
+    assert ">40 times</span>" in page and "and 35 more places" in page
+
+
+async def test_the_lines_of_long_documents_are_shown_around_the_findings(api: Api) -> None:
+    manifest = adp_manifest("paste.pigeonpost.dev", *(f"fold_{number}" for number in range(400)))
+    del manifest["capabilities"][300]["description"]
+    page = await checked(api, manifest)
+    assert "lines left out" in page and page.count("<li id=") < 60
+    minified = json.dumps(manifest, separators=(",", ":"))
+    source = (await checked(api, minified)).partition('class="source"')[2].partition("</ol>")[0]
+    assert "<mark>" in source and len(source) < 2_000
 
 
 async def test_nothing_is_stored(api: Api) -> None:

@@ -51,6 +51,57 @@ def test_a_document_is_checked(browser: Browser, pages_url: str, text: str, scri
 
 
 @pytest.mark.parametrize("script", [True, False])
+def test_from_a_format_to_a_document_without_a_fault(browser: Browser, pages_url: str, script: bool) -> None:
+    """The way of an operator: take the smallest document, spoil it, find the faults by their lines, mend it."""
+    with looking(browser, pages_url, script=script) as look:
+        page = look.page
+
+        def check(text: str) -> None:
+            page.fill("#document", text)
+            with page.expect_navigation():
+                page.get_by_role("button", name="Check", exact=True).click()
+
+        look.open("/formats")
+        page.get_by_role("link", name="Agent Discovery Protocol").click()
+        smallest = page.inner_text("#smallest")
+        page.get_by_role("link", name="Open in the check").click()
+        assert page.input_value("#document").strip() == smallest.strip()
+        lines = smallest.replace("https://example.com", "http://example.com").split("\n")
+        spoilt = "\n".join(line for line in lines if "Tell the weather" not in line)
+        check(spoilt)
+        assert page.inner_text("h2#verdict").startswith("Not valid")
+        assert page.locator(".findings > .error").count() == 2
+        number = 1 + next(index for index, line in enumerate(lines) if "http://" in line)
+        page.get_by_role("link", name=re.compile(f"^line {number}, ")).click()
+        assert page.url.endswith(f"#L{number}")
+        assert page.inner_text(f"#L{number} mark") == '"http://example.com"'
+        assert "error" in (page.get_attribute(f"#L{number}", "class") or "")
+        check(spoilt[:-2])
+        assert "cannot be read" in page.inner_text("h2#verdict")
+        assert page.input_value("#document") == spoilt[:-2], "what was written stays"
+        assert page.locator(".source .error").count() == 1
+        check(smallest)
+        assert re.sub(r"\s", "", page.inner_text("h2#verdict")).endswith("100/100")
+        assert page.locator(".findings > .error, .findings > .warning").count() == 0
+        if script:
+            assert_accessible(look)
+        assert look.complaints == []
+
+
+@pytest.mark.parametrize("script", [True, False])
+def test_a_reason_leads_to_its_page_and_to_its_specification(browser: Browser, pages_url: str, script: bool) -> None:
+    with looking(browser, pages_url, script=script) as look:
+        look.open("/check?example=adp&mistakes=")
+        with look.page.expect_navigation():
+            look.page.get_by_role("button", name="Check", exact=True).click()
+        look.page.get_by_role("link", name="adp.base_url").click()
+        assert "does not start with https" in look.page.inner_text("h1")
+        assert look.page.get_by_role("link", name=re.compile("^ADP 1.0")).get_attribute("href")
+        look.page.get_by_role("link", name="Agent Discovery Protocol").click()
+        assert look.page.inner_text("h1") == "Agent Discovery Protocol"
+
+
+@pytest.mark.parametrize("script", [True, False])
 @pytest.mark.parametrize("kind", ["JSON", "SARIF"])
 def test_results_are_downloaded(browser: Browser, pages_url: str, kind: str, script: bool, tmp_path: Path) -> None:
     with looking(browser, pages_url, script=script) as look:

@@ -300,13 +300,14 @@ class FrontierActions:
 
     async def erase_clients(self) -> int:
         """Delete the clients of submissions, claims, reports and feedback older than REMEMBERED, a bounded number of
-        rows; return how many."""
+        rows, and expired checks of sites; return how many."""
         before = self._clock() - submitting.REMEMBERED
         async with self._store.begin() as uow:
             number = await uow.submissions.erase_clients(before=before)
             number += await uow.claims.erase_clients(before=before)  # guard: client-of-claim-erased
             number += await uow.reports.erase_clients(before=before)  # guard: client-of-report-erased
             number += await uow.feedback.erase_clients(before=before)  # guard: client-of-feedback-erased
+            number += await uow.site_checks.remove_expired(now=self._clock())
             return number
 
     async def recrawl(self) -> RecrawlCounts:

@@ -233,6 +233,78 @@ class Validated(Shape):
     untrusted_text: base.UntrustedText
 
 
+class SiteCheckSubmission(Shape):
+    """A site to check."""
+
+    target: Annotated[str, about("A host name, or an https URL on port 443.", base.EXAMPLE_HOST, max_length=2_048)]
+
+
+class SiteCheckAbout(Shape):
+    target: Annotated[str, sample(base.EXAMPLE_HOST)]
+    domain: base.HostName
+    asked_at: base.Timestamp
+    expires_at: Annotated[base.Timestamp, about("Then the check and its result are deleted.")]
+
+
+class SiteCheckAskedData(SiteCheckAbout):
+    status_url: Annotated[
+        str,
+        about(
+            "The secret address of the result.",
+            "https://registry.example/api/checks/wp_check_0123456789abcdef_" + "A" * 43,
+        ),
+    ]
+
+
+class SiteDocument(Shape):
+    url: Annotated[str, sample(f"https://{base.EXAMPLE_HOST}/.well-known/agent")]
+    outcome: Annotated[str, sample("found")]
+    reason: Annotated[str, sample("")]
+    format: Annotated[str | None, sample("adp")]
+    dialect: Annotated[str | None, sample("1.0")]
+    entries: Annotated[list[str], about("What was read, in words.", ["3 capabilities read"])]
+
+
+class SiteCause(CauseRow):
+    document: Annotated[
+        str | None,
+        about("null: it is about the service as a whole.", f"https://{base.EXAMPLE_HOST}/.well-known/agent"),
+    ]
+
+
+class SiteResult(Shape):
+    host: Annotated[
+        str, about("The visited host: another one of the domain may answer for the one asked for.", base.EXAMPLE_HOST)
+    ]
+    outcome: Annotated[str, sample("found")]
+    reason: Annotated[str, about("Refines the outcome; may be empty.", "adp")]
+    reasons: Annotated[list[str], about("Why the host would not be listed, or what is wrong with it.", [])]
+    score: Annotated[int | None, sample(97, ge=0, le=100)]
+    sections: Annotated[
+        dict[str, float] | None,
+        sample({"conformance": 26.67, "completeness": 30.0, "safety": 15.0, "operability": 15.0, "identity": 10.0}),
+    ]
+    name: Annotated[str | None, sample("Pigeonpost")]
+    description: Annotated[str | None, sample("Sends parcels by pigeon.")]
+    capabilities: Annotated[list[str], about("Names of the first ones.", ["create_parcel"])]
+    capability_count: Annotated[int, sample(3, ge=0)]
+    documents: list[SiteDocument]
+    causes: list[SiteCause]
+    more_causes: Annotated[int, about("Causes that are not shown.", 0)]
+
+
+class SiteCheckData(SiteCheckAbout):
+    state: Annotated[Literal["waiting", "running", "done"], sample("done")]
+    worker: Annotated[bool, about("Whether a process makes checks now.", True)]
+    listed: Annotated[bool, about("Whether the host has an entry in this registry.", False)]
+    checked_at: Annotated[base.Timestamp | None, about("null: not made yet.")]
+    result: Annotated[SiteResult | None, about("null: not made yet.")]
+    untrusted_text: base.UntrustedText
+
+
+SiteCheckAsked = answer_of("SiteCheckAsked", SiteCheckAskedData)
+SiteCheckStatus = answer_of("SiteCheckStatus", SiteCheckData)
+
 EXAMPLE_LIST: Final = "5f0c2f0e-8d52-4a4e-9c0a-3b8f6f1f4d11"
 _STATUS_URL = Annotated[str, sample(f"https://registry.example/api/submissions/{EXAMPLE_LIST}")]
 _Index = Annotated[int, about("The place in the list, from 0.", 1, ge=0)]

@@ -30,7 +30,7 @@ def numbered_lines(text: str, marks: Mapping[int, int]) -> tuple[NumberedLine, .
     string, a word, or one character. Long lines are cut around it.
     """
     lines = text.removeprefix("\ufeff").split("\n")
-    if lines and not lines[-1]:
+    if not lines[-1] and len(lines) not in marks:  # a text that ends with a line break, and not there
         lines.pop()
     shown = range(len(lines)) if len(lines) <= MAX_LINES else _around(marks, len(lines))
     found, expected = [], 0

@@ -94,6 +94,22 @@ for (const form of document.querySelectorAll("form[data-suggest]")) {
   });
 }
 
+// A check of a site: the page loads again once the API has its result.
+for (const waiting of document.querySelectorAll("[data-again]")) {
+  let looks = 0;
+  const look = async () => {
+    try {
+      const answer = await fetch(waiting.dataset.again);
+      if (answer.ok && (await answer.json()).data.state === "done") return location.reload();
+    } catch {
+      // the link to look again still works
+    }
+    looks += 1;
+    if (looks < 100) setTimeout(look, 3000);
+  };
+  setTimeout(look, 3000);
+}
+
 // A list of submitted hosts: the states on the page follow those of the API until all hosts are done.
 const EVERY_MS = 3000;
 const MOST_POLLS = 200;
