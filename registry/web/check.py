@@ -29,6 +29,7 @@ from registry.core.reasons import TEXTS, visit_code
 from registry.core.scoring.report import report
 from registry.core.scoring.sarif import BASE, SarifResult, sarif_log
 from registry.edge.requests import MAX_INLINE_DOCUMENT, computed
+from registry.web.about import SEVERITIES
 from registry.web.asking import as_written, ask, name_written, pass_on, sent
 from registry.web.rendering import links_of, respond, with_secrets
 from registry.web.service import SECTIONS, weights
@@ -164,6 +165,7 @@ async def site(request: Request) -> Response:
         "result": result,
         "causes": [cause for cause in causes if cause["severity"] != "info" or cause["points"]],
         "advice": [cause for cause in causes if cause["severity"] == "info" and not cause["points"]],
+        "counts": _counts(causes),
         "code": code,
         "explained": TEXTS.get(code),
         "titles": {form.slug: form.title for form in FORMATS},
@@ -201,7 +203,7 @@ async def _page(request: Request, document: str, at: str, *, status: int = 200, 
         "left_out": max(0, len(causes) - MAX_CAUSES),
         "lines": numbered_lines(document, marks) if result or refused else (),
         "worst": _worst(causes, refused),
-        "counts": {name: sum(cause["severity"] == name for cause in causes) for name in ("error", "warning", "info")},
+        "counts": _counts(causes),
         "unlisted": next((one for one in causes if one["reason"].startswith("listing.")), None),
         "examples": [(FORMAT_BY_SLUG[slug].title, slug) for slug in MISTAKES],
         "sections": SECTIONS,
@@ -210,6 +212,11 @@ async def _page(request: Request, document: str, at: str, *, status: int = 200, 
         **known,
     }
     return respond(request, "check.html", values, status=status, cache="no-store")
+
+
+def _counts(causes: Sequence[Mapping[str, Any]]) -> dict[str, int]:
+    """Return the number of causes of each severity."""
+    return {name: sum(cause["severity"] == name for cause in causes) for name in SEVERITIES}
 
 
 def _worst(causes: Sequence[Mapping[str, Any]], refused: Mapping[str, Any]) -> dict[int, str]:

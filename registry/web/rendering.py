@@ -20,7 +20,7 @@ from starlette.types import Scope
 
 from registry.core.merging.trust import IDENTITIES, host_doubt
 from registry.core.names.domains import InvalidName, host_syntax
-from registry.core.reasons import citation_link
+from registry.core.reasons import citation_link, visit_code
 from registry.edge.problems import NOT_FOUND, UNKNOWN_SERVICE, Problem
 from registry.edge.responses import CACHED, NEVER_KEPT, encoded_response, path_segment
 from registry.settings import Settings
@@ -165,7 +165,7 @@ class Pages:
             "short": text.short, "number": text.number, "day": text.day, "relative": text.relative,
             "duration": text.duration, "words": text.words, "kind": text.kind, "listed": text.listed,
             "as_json": text.as_json, "as_line": text.as_line, "coded": text.coded,
-            "citation": citation_link,
+            "citation": citation_link, "visit_code": visit_code,
         }  # fmt: skip
         elsewhere = {"/terms", "/bot"}
         self._environment.globals |= {

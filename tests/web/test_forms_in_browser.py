@@ -89,6 +89,22 @@ def test_from_a_format_to_a_document_without_a_fault(browser: Browser, pages_url
 
 
 @pytest.mark.parametrize("script", [True, False])
+def test_a_site_is_checked_at_a_secret_address(browser: Browser, pages_url: str, script: bool) -> None:
+    with looking(browser, pages_url, script=script) as look:
+        look.open("/check")
+        look.page.fill("#target", f"checked-{str(script).lower()}.com")
+        look.page.get_by_role("button", name="Check the site").click()
+        look.page.wait_for_url(re.compile("/check/wp_check_"))
+        assert "No process of this registry makes visits now" in look.page.inner_text("main")
+        address = look.page.url
+        look.page.get_by_role("link", name="Look again").click()
+        assert look.page.url == address
+        if script:
+            assert_accessible(look)
+        assert look.complaints == []
+
+
+@pytest.mark.parametrize("script", [True, False])
 def test_a_reason_leads_to_its_page_and_to_its_specification(browser: Browser, pages_url: str, script: bool) -> None:
     with looking(browser, pages_url, script=script) as look:
         look.open("/check?example=adp&mistakes=")
