@@ -4,7 +4,7 @@ import sqlalchemy as sa
 from alembic import op
 
 revision = "3b9e6a1f72c4"
-down_revision = "7d2f4b9c6e15"
+down_revision = "3b8e6f1a2d94"
 branch_labels = None
 depends_on = None
 
