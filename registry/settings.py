@@ -4,15 +4,23 @@ They are read from environment variables with the prefix WAYPOST_; DATABASE_URL 
 No other module reads settings from os.environ.
 """
 
+import ast
+import inspect
 import os
 import tempfile
+from collections.abc import Iterator, Mapping
+from difflib import get_close_matches
 from ipaddress import ip_network
+from itertools import pairwise
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Final, Literal, cast, get_args, get_origin
 from urllib.parse import urlsplit
 
-from pydantic import AliasChoices, Field, SecretStr, field_validator
+from pydantic import AliasChoices, Field, SecretStr, ValidationError, ValidationInfo, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+
+POSTGRES_FOLDER: Final = "postgres"
+"""Folder of the embedded database, in `data`. Here, because this module is imported fast."""
 
 
 def default_data_folder() -> Path:
@@ -34,7 +42,7 @@ def _unprefixed(name: str) -> AliasChoices:
 
 
 class Settings(BaseSettings):
-    """All settings. Unknown WAYPOST_ variables are ignored; wrong values are refused.
+    """All settings. Wrong values are refused; `unknown_variables` finds variables that are not settings.
 
     The text below each field is its description in docs/settings.md.
     """
@@ -319,13 +327,14 @@ class Settings(BaseSettings):
             raise ValueError("`documents` was removed: set `minilm`, which uses the same index, or `table` and reindex")
         return value
 
-    @field_validator(
-        "database_url", "meili_url", "meili_search_key", "meili_indexer_key", "meili_tasks_key", "meili_keys",
-        "meili_master_key", "serve_metrics", mode="before",
-    )  # fmt: skip
+    @field_validator("*", mode="before")
     @classmethod
-    def _blank_is_unset(cls, value: object) -> object:
-        return None if value == "" else value
+    def _blank_is_unset(cls, value: object, info: ValidationInfo) -> object:
+        """Take an empty variable for an unset one, as compose files pass it. Elsewhere, an empty text has a meaning."""
+        field = cls.model_fields[info.field_name or ""]
+        if value == "" and (field.default is None or field.default_factory is not None):
+            return field.get_default(call_default_factory=True)
+        return value
 
 
 def variable(name: str) -> str:
@@ -334,3 +343,114 @@ def variable(name: str) -> str:
     if isinstance(alias, AliasChoices):
         return str(alias.choices[0])
     return f"{Settings.model_config['env_prefix']}{name.upper()}"
+
+
+PREFIX: Final = "WAYPOST_"
+MAX_UNKNOWN: Final = 20
+MAX_VALUE_CHARS: Final = 80
+NOT_SETTINGS: Final = frozenset({"WAYPOST_SHARED", "WAYPOST_SCREENSHOTS", "WAYPOST_CI_SECONDS"})
+"""Variables of this project's own tests, as are those that begin with WAYPOST_TEST_."""
+
+_WEB_ADDRESS: Final = "an http or https address without a query, such as https://registry.example.org"
+_NETWORKS: Final = "IP addresses or networks, separated by commas, such as 10.0.0.0/8"
+_ALLOWED: Final[Mapping[str, str]] = {
+    "meili_url": "an http or https address without a query, such as http://localhost:7700",
+    "meili_index": "lower-case letters, digits and hyphens: a letter first, at most 63 characters",
+    "public_url": _WEB_ADDRESS,
+    "contact_url": "an http or https address without spaces and round brackets",
+    "contact_email": "a mail address, such as crawler@registry.example.org",
+    "signature_agent": "an https address without a path, such as https://registry.example.org",
+    "suffix_list_url": "an https address, or empty",
+    "ipv4_registry_url": "an https address, or empty",
+    "ipv6_registry_url": "an https address, or empty",
+    "serve_metrics": "HOST:PORT, such as 127.0.0.1:9101",
+    "dump_terms_url": "an http or https address",
+    "ard_peers": "http or https addresses without a query, separated by commas",
+    "refused_networks": _NETWORKS,
+    "trusted_proxies": _NETWORKS,
+}
+"""What is allowed, in words, for fields with a pattern or a validator of their own."""
+
+
+def allowed(name: str) -> str:
+    """Return in words which values a field of Settings takes, such as "a whole number from 1 to 200"."""
+    field = Settings.model_fields[name]
+    return _ALLOWED.get(name) or _allowed_type(field.annotation) + _allowed_range(field.metadata)
+
+
+def _allowed_type(annotation: Any) -> str:
+    if get_origin(annotation) is Literal:
+        return "one of " + ", ".join(get_args(annotation))
+    if options := [option for option in get_args(annotation) if option is not type(None)]:
+        return "texts, separated by commas" if get_origin(annotation) is tuple else _allowed_type(options[0])
+    names: dict[Any, str] = {int: "a whole number", float: "a number", bool: "true or false", Path: "a path"}
+    return names.get(annotation, "a text")
+
+
+def _allowed_range(constraints: list[Any]) -> str:
+    limits = {name: getattr(one, name) for one in constraints for name in ("ge", "gt", "le") if hasattr(one, name)}
+    low, above, high = (None if limits.get(name) is None else f"{limits[name]:,}" for name in ("ge", "gt", "le"))
+    if low is not None:
+        return f" from {low} to {high}" if high is not None else f", at least {low}"
+    if above is not None:
+        return f" above {above}, at most {high}" if high is not None else f" above {above}"
+    return ""
+
+
+def describe_faults(error: ValidationError) -> Iterator[str]:
+    """Yield a line for each wrong setting: its variable, what is allowed, and its value unless it is secret."""
+    fields = {variable(name).lower(): name for name in Settings.model_fields}
+    for fault in error.errors():
+        place = str(fault["loc"][0]) if fault["loc"] else ""
+        name = fields.get(place.lower(), place)
+        if name not in Settings.model_fields:
+            yield f"{place}: {fault['msg']}"
+            continue
+        reason = f" ({fault['msg'].removeprefix('Value error, ')})" if fault["type"] == "value_error" else ""
+        yield f"{variable(name)}: must be {allowed(name)}; it is {_shown_value(name, fault['input'])}{reason}"
+
+
+def _shown_value(name: str, value: object) -> str:
+    if is_secret(name):
+        return "not shown, because it is secret"
+    text = ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
+    if not text:
+        return "empty"
+    return f"'{text}'" if len(text) <= MAX_VALUE_CHARS else f"'{text[:MAX_VALUE_CHARS]}…'"
+
+
+def is_secret(name: str) -> bool:
+    """Return whether the value of a field of Settings is never shown."""
+    return SecretStr in get_args(Settings.model_fields[name].annotation)
+
+
+def unknown_variables() -> dict[str, str | None]:
+    """Return the WAYPOST_ variables of the environment that are no settings, with the setting of the nearest name."""
+    known = [variable(name) for name in Settings.model_fields]
+    by_rest = {name.removeprefix(PREFIX): name for name in known}  # people write WAYPOST_DATABASE_URL
+    unknown: dict[str, str | None] = {}
+    for key in sorted(os.environ):
+        name = key.upper()  # case does not matter in the names of settings
+        if not name.startswith(PREFIX) or name in known or name in NOT_SETTINGS or name.startswith("WAYPOST_TEST_"):
+            continue
+        nearest = get_close_matches(name.removeprefix(PREFIX), by_rest, n=1, cutoff=0.5)
+        unknown[key[:MAX_VALUE_CHARS]] = by_rest[nearest[0]] if nearest else None
+        if len(unknown) == MAX_UNKNOWN:
+            break
+    return unknown
+
+
+def is_from_environment(name: str) -> bool:
+    """Return whether the environment sets a field of Settings."""
+    return variable(name) in {key.upper() for key in os.environ}
+
+
+def meanings() -> dict[str, str]:
+    """Return the text below each field of Settings by the name of the field, on one line."""
+    body = cast(ast.ClassDef, ast.parse(inspect.getsource(Settings)).body[0]).body
+    return {
+        field.target.id: " ".join(str(text.value.value).split())
+        for field, text in pairwise(body)
+        if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name)
+        if isinstance(text, ast.Expr) and isinstance(text.value, ast.Constant)
+    }

@@ -1,14 +1,12 @@
 """docs/settings.md: every setting with its variable, type, default and meaning."""
 
-import ast
 import inspect
-from itertools import pairwise
-from typing import Any, Literal, cast, get_args, get_origin
+from typing import Any, Literal, get_args, get_origin
 
 from pydantic.fields import FieldInfo
 
 from docs.generate.markdown import page, table
-from registry.settings import Settings, variable
+from registry.settings import Settings, meanings, variable
 
 
 def settings_page() -> str:
@@ -24,17 +22,6 @@ def settings_page() -> str:
         "Certificates of visited sites are verified with the system's store; `SSL_CERT_FILE` and `SSL_CERT_DIR` have "
         "their usual OpenSSL meaning.",
     )
-
-
-def meanings() -> dict[str, str]:
-    """Return the text below each field of Settings by the name of the field, on one line."""
-    body = cast(ast.ClassDef, ast.parse(inspect.getsource(Settings)).body[0]).body
-    return {
-        field.target.id: " ".join(str(text.value.value).split())
-        for field, text in pairwise(body)
-        if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name)
-        if isinstance(text, ast.Expr) and isinstance(text.value, ast.Constant)
-    }
 
 
 def _type(field: FieldInfo) -> str:

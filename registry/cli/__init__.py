@@ -11,7 +11,7 @@ import io
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 import typer
 from typer.core import TyperGroup
@@ -24,6 +24,7 @@ from registry.cli.common import (
     AsJson,
     ConnectTo,
     DataFolder,
+    begins_registry,
     exit_on_error,
     fail,
     on_registry,
@@ -40,9 +41,24 @@ if TYPE_CHECKING:
 
 HELP = """Waypost, the open discovery registry of the agent web.
 
+`waypost demo` shows everything on a sample web; `waypost serve` starts a registry of your own.
+
 Exit codes: 0 success; 1 success with a negative result (nothing found, a check with errors, a refused name);
 2 wrong usage; 3 the registry cannot be reached or is not ready (database, schema, index, port); 130 interrupted.
 """
+
+
+GROUPS: Final = {
+    "Use a registry": ("demo", "search", "check", "inspect", "translate", "changes", "submit", "mcp"),
+    "Run a registry": (
+        "serve", "crawl", "seed", "worker", "schedule", "mirror", "completion",
+    ),
+    "Maintain a registry": (
+        "admin", "webhooks", "keys", "forget", "optout", "export", "rescore", "reindex", "verify-index", "migrate",
+        "search-keys",
+    ),
+}  # fmt: skip
+"""The commands as `waypost --help` lists them: by what a person wants to do, the most used first."""
 
 
 class Commands(TyperGroup):
@@ -53,6 +69,18 @@ class Commands(TyperGroup):
             self.resolve_command(ctx, args)
         return super().parse_args(ctx, args)
 
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write the commands in their groups, with their first sentences in one column."""
+        width = max(map(len, self.commands))
+        for title, names in GROUPS.items():
+            with formatter.section(title):
+                formatter.write_dl(
+                    [
+                        (name.ljust(width), self.commands[name].get_short_help_str(formatter.width - width - 4))
+                        for name in names
+                    ]
+                )
+
 
 app = typer.Typer(
     cls=Commands,
@@ -60,6 +88,7 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,  # Rich takes longer to import than everything else that `--help` needs
+    context_settings={"help_option_names": ["-h", "--help"]},
     help=HELP,
 )
 Metrics = Annotated[
@@ -75,12 +104,29 @@ def main() -> None:
         if isinstance(stream, io.TextIOWrapper):  # a terminal with a narrow character set must not end the command
             stream.reconfigure(errors="backslashreplace")
     try:
+        if common.is_completing():
+            common.register_shells()
         app()
     except KeyboardInterrupt:
         sys.exit(common.INTERRUPTED)
     except Exception as error:
         print_traceback(error)
         sys.exit(common.NO)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"waypost {common.version()}")
+        raise typer.Exit()
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", "-V", callback=_print_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    """The options of `waypost` itself."""
 
 
 @app.command()
@@ -109,7 +155,7 @@ def demo(
 @on_registry
 async def search(
     waypost: "Waypost",
-    query: Annotated[str, typer.Argument(help="What an agent needs, in plain words.")],
+    words: Annotated[list[str], typer.Argument(metavar="QUERY...", help="What an agent needs, in plain words.")],
     limit: Annotated[int, typer.Option(min=1, max=50)] = 5,
     copies: Annotated[bool, typer.Option("--copies", help="Show services that offer the same one by one.")] = False,
     as_json: AsJson = False,
@@ -118,8 +164,8 @@ async def search(
     from registry.cli.show import show_search
     from registry.core.model.listing import Filters, Query
 
-    asked = Query(query, limit=limit, filters=Filters(unique=not copies))
-    return await show_search(waypost, asked, as_json=as_json)
+    query = Query(" ".join(words), limit=limit, filters=Filters(unique=not copies))
+    return await show_search(waypost, query, as_json=as_json)
 
 
 @app.command()
@@ -355,7 +401,7 @@ def translate(
 
 
 @app.command()
-@on_registry
+@begins_registry
 async def submit(
     waypost: "Waypost", names: Annotated[list[str], typer.Argument(metavar="DOMAIN...")], as_json: AsJson = False
 ) -> int:
@@ -382,7 +428,8 @@ def worker(
     from registry.cli.working import run_worker
 
     listen = _address(metrics)
-    run_async(run_worker(read_settings(data=data), drain_only=drain_only, parent=parent, metrics=listen))
+    settings = read_settings(data=data, warns=not stop_with_stdin)
+    run_async(run_worker(settings, drain_only=drain_only, parent=parent, metrics=listen))
     exit_process()
 
 
@@ -411,7 +458,10 @@ def schedule(
     if (names and not once) or (once and show):
         fail("job names need --once; --once and --list are mutually exclusive", USAGE)
     if show:
-        run_async(scheduling.show_schedule(read_settings(data=data), as_json=as_json))
+        settings = read_settings(data=data)
+        with exit_on_error():
+            common.require_registry(settings)
+        run_async(scheduling.show_schedule(settings, as_json=as_json))
     elif once:
         common.run_and_exit(scheduling.run_once(read_settings(data=data), names or (), as_json=as_json))
     else:
@@ -473,6 +523,8 @@ def mirror(
         fail("name the registry to copy, or ask for --status", USAGE)
     settings = read_settings(connect_to, data)
     if url is None:
+        with exit_on_error():
+            common.require_registry(settings)
         common.run_and_exit(show_mirror(settings, as_json=as_json))
     common.run_and_exit(run_mirror(settings, url, once=once, source=source, reload_hours=reload_hours))
 
@@ -496,9 +548,13 @@ def forget(
     settings = read_settings(data=data)
     registry = "the configured database" if settings.database_url else f"the registry in {settings.data}"
     with exit_on_error():
+        if not opt_out:
+            common.require_registry(settings)
         confirm_forgetting(name, registry, opt_out=opt_out, is_confirmed=yes)
     common.run_with_registry(
-        lambda waypost: show_forgotten(waypost, name, opt_out=opt_out, reason=reason, as_json=as_json), data
+        lambda waypost: show_forgotten(waypost, name, opt_out=opt_out, reason=reason, as_json=as_json),
+        data,
+        creates=opt_out,
     )
 
 
@@ -520,7 +576,9 @@ def optout(
 
     settings = read_settings(connect_to, data)
     common.run_with_registry(
-        lambda waypost: show_opt_out(waypost, settings, name, undo=undo, force=force, as_json=as_json), data
+        lambda waypost: show_opt_out(waypost, settings, name, undo=undo, force=force, as_json=as_json),
+        data,
+        creates=True,
     )
 
 
@@ -590,6 +648,25 @@ def search_keys(
     with exit_on_error():
         for path in hand_out_search_keys(read_settings(), out):
             console.print(str(path), soft_wrap=True)
+
+
+@app.command()
+def completion(
+    context: typer.Context,
+    shell: Annotated[Literal["bash", "zsh", "fish"], typer.Argument(metavar="SHELL", help="bash, zsh or fish.")],
+) -> None:
+    """Print a script that completes commands and options with Tab.
+
+    For bash, add this line to ~/.bashrc: source <(waypost completion bash)
+
+    For zsh, add it to ~/.zshrc after `compinit`: source <(waypost completion zsh)
+
+    For fish, run once: waypost completion fish > ~/.config/fish/completions/waypost.fish
+    """
+    from typer.completion import shell_complete
+
+    common.register_shells()
+    shell_complete(context.find_root().command, {}, "waypost", common.COMPLETION_VARIABLE, f"source_{shell}")
 
 
 def _address(text: str | None, name: str = "--metrics") -> tuple[str, int] | None:

@@ -11,7 +11,18 @@ import typer
 
 from registry.cli import common
 from registry.cli.clean import members, print_json
-from registry.cli.common import DONE, NO, USAGE, AsJson, DataFolder, fail, on_registry, print_error, print_line
+from registry.cli.common import (
+    DONE,
+    NO,
+    USAGE,
+    AsJson,
+    DataFolder,
+    begins_registry,
+    fail,
+    on_registry,
+    print_error,
+    print_line,
+)
 
 if TYPE_CHECKING:
     from registry.actions.reports import ReportRecord
@@ -97,7 +108,7 @@ def _hold(host: str, kind: "HoldKind", reason: str, data: Path | None, *, ends: 
 
     if not ends and not reason.strip():
         fail("--reason: must not be empty", USAGE)
-    common.run_with_registry(work, data)
+    common.run_with_registry(work, data, creates=not ends)
 
 
 @admin.command()
@@ -165,7 +176,7 @@ async def queue(waypost: "Waypost", as_json: AsJson = False) -> int:
 
 
 @keys.command("add")
-@on_registry
+@begins_registry
 async def add_key(
     waypost: "Waypost",
     name: Annotated[str, typer.Argument(metavar="NAME", help="Whose key it is, or what for.")],
@@ -246,7 +257,7 @@ async def export(waypost: "Waypost") -> int:
 
 
 @opt_outs.command()
-@on_registry
+@begins_registry
 async def replay(
     waypost: "Waypost",
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A file of opt-outs, of this machine or another.")],

@@ -7,9 +7,12 @@ characters except line feeds and Rich's styles.
 import contextlib
 import functools
 import inspect
-from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
+import os
+import shlex
+import sys
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Final, NoReturn, TypeVar
 
 import typer
 
@@ -43,26 +46,99 @@ class BadTarget(ValueError):
     """The target is neither a readable file, nor an https URL, nor a host name that may be visited."""
 
 
-def read_settings(connect_to: Sequence[str] | None = None, data: Path | None = None) -> "Settings":
+class NoRegistry(Exception):
+    """The data folder holds no registry that a command could read. The message says how to begin one."""
+
+
+def version() -> str:
+    """Return the version of this program."""
+    from importlib.metadata import version as version_of
+
+    return version_of("waypost")
+
+
+def program() -> str:
+    """Return the command that starts this program again from the same folder, quoted for a shell."""
+    return shlex.quote(sys.argv[0]) if Path(sys.argv[0]).name == "waypost" else "waypost"
+
+
+COMPLETION_VARIABLE: Final = "_WAYPOST_COMPLETE"
+"""Set by the scripts of `waypost completion` when a shell asks what may come next."""
+
+
+def is_completing() -> bool:
+    """Return whether a shell asks for completions; Typer then answers instead of running a command."""
+    return COMPLETION_VARIABLE in os.environ
+
+
+def register_shells() -> None:
+    """Make Typer's shells known. With `add_completion` Typer does so itself, and adds options that edit start files."""
+    from typer.completion import get_completion_inspect_parameters
+
+    get_completion_inspect_parameters()
+
+
+def read_settings(
+    connect_to: Sequence[str] | None = None, data: Path | None = None, *, warns: bool = True
+) -> "Settings":
     """Return the settings of the environment, and configure logging.
 
-    `connect_to` and `data` of the command line override the environment. Exit with USAGE when a setting is invalid.
+    `connect_to` and `data` of the command line override the environment. With `warns`, print a warning for each unknown
+    variable. Exit with USAGE when a setting is invalid, after a line for each.
     """
     from pydantic import ValidationError
 
     from registry.cli.logs import log_to_stderr
-    from registry.settings import Settings
+    from registry.settings import Settings, describe_faults, unknown_variables
 
+    if warns:
+        _warn_of_unknown(unknown_variables())
     given: dict[str, Any] = {"connect_to": tuple(connect_to)} if connect_to else {}
     if data is not None:
         given["data"] = data.absolute()
     try:
         settings = Settings(**given)
     except ValidationError as error:
-        faults = error.errors(include_input=False)
-        fail("; ".join(f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in faults), USAGE)
+        for line in describe_faults(error):
+            print_error(line)
+        raise SystemExit(USAGE) from None
     log_to_stderr(settings.log_level)
     return settings
+
+
+_warned: set[str] = set()
+
+
+def _warn_of_unknown(variables: "Mapping[str, str | None]") -> None:
+    """Print a line for each unknown variable, once in a process. `variables`: the nearest setting by variable."""
+    for name, nearest in variables.items():
+        if name not in _warned:
+            _warned.add(name)
+            remedy = f"did you mean {nearest}?" if nearest else "`waypost config` lists all settings"
+            print_warning(f"{name} is not a setting; {remedy}")
+
+
+def data_option(settings: "Settings", data: Path | None) -> str:
+    """Return the option that leads another command to the same data folder, with a leading space; "" if none is
+    needed."""
+    return "" if data is None or settings.database_url is not None else f" --data {shlex.quote(str(settings.data))}"
+
+
+def has_registry(settings: "Settings") -> bool:
+    """Return whether a database is configured, or the data folder holds one."""
+    from registry.settings import POSTGRES_FOLDER
+
+    return settings.database_url is not None or (settings.data / POSTGRES_FOLDER).exists()
+
+
+def require_registry(settings: "Settings") -> None:
+    """Raise NoRegistry if there is none: reading it would start a server, which takes seconds, for an empty answer."""
+    if has_registry(settings) or settings.data.is_file():  # opening a file says what is wrong with it
+        return
+    message = f"{settings.data} holds no registry yet; `waypost crawl HOST` or `waypost serve` begins one there"
+    if (demo := demo_folder(settings)).exists():
+        message += f". `waypost demo` filled another one: add --data {demo}, or set WAYPOST_DATA={demo}"
+    raise NoRegistry(message)
 
 
 def demo_folder(settings: "Settings") -> Path:
@@ -71,31 +147,46 @@ def demo_folder(settings: "Settings") -> Path:
 
 
 async def with_registry(
-    work: "Callable[[Waypost], Awaitable[_T]]", data: Path | None = None, connect_to: Sequence[str] | None = None
+    work: "Callable[[Waypost], Awaitable[_T]]",
+    data: Path | None = None,
+    connect_to: Sequence[str] | None = None,
+    *,
+    creates: bool = False,
 ) -> _T:
-    """Open the registry (of the data folder `data`, if given), await `work` with it and return its result."""
+    """Open the registry (of the data folder `data`, if given), await `work` with it and return its result.
+
+    `creates`: the command may begin a registry. Otherwise raise NoRegistry at once if the folder holds none.
+    """
+    settings = read_settings(connect_to, data)
+    if not creates:
+        require_registry(settings)
     from registry.wiring import open_waypost
 
-    async with open_waypost(read_settings(connect_to, data)) as waypost:
+    async with open_waypost(settings) as waypost:
         return await work(waypost)
 
 
 def run_with_registry(
-    work: "Callable[[Waypost], Awaitable[int]]", data: Path | None = None, connect_to: Sequence[str] | None = None
+    work: "Callable[[Waypost], Awaitable[int]]",
+    data: Path | None = None,
+    connect_to: Sequence[str] | None = None,
+    *,
+    creates: bool = False,
 ) -> NoReturn:
-    """Run `work` with the open registry, and exit with the code that it returns."""
-    run_and_exit(with_registry(work, data, connect_to))
+    """Run `work` with the open registry, and exit with the code that it returns. `creates`: see `with_registry`."""
+    run_and_exit(with_registry(work, data, connect_to, creates=creates))
 
 
-def on_registry(work: Callable[..., Awaitable[int]]) -> Callable[..., NoReturn]:
+def on_registry(work: Callable[..., Awaitable[int]], *, creates: bool = False) -> Callable[..., NoReturn]:
     """Make a command of a coroutine function that takes the open registry and returns the exit code.
 
     Its other parameters are those of the command, which also has `--data`. Typer reads them from the signature.
+    `creates`: see `with_registry`.
     """
 
     @functools.wraps(work)
     def command(data: Path | None, **given: Any) -> NoReturn:
-        run_with_registry(lambda waypost: work(waypost, **given), data)
+        run_with_registry(lambda waypost: work(waypost, **given), data, creates=creates)
 
     keyword = inspect.Parameter.KEYWORD_ONLY
     _, *own = inspect.signature(work).parameters.values()
@@ -105,6 +196,10 @@ def on_registry(work: Callable[..., Awaitable[int]]) -> Callable[..., NoReturn]:
     command.__signature__ = inspect.Signature(every)  # type: ignore[attr-defined]
     command.__annotations__ = {parameter.name: parameter.annotation for parameter in every}
     return command
+
+
+begins_registry: Final = functools.partial(on_registry, creates=True)
+"""`on_registry` for commands that write, and so begin a registry in an empty data folder."""
 
 
 def run_and_exit(work: Coroutine[Any, Any, int]) -> NoReturn:
@@ -158,6 +253,9 @@ def _exit_code(error: Exception) -> int | None:
 
     The imports are local, so only failed commands load them; large packages only for errors that they may have raised.
     """
+    if isinstance(error, NoRegistry):
+        return NO
+
     from crawler.guards import BadSetup
     from registry.core.names.domains import InvalidName
     from registry.demo import DemoError
@@ -188,7 +286,17 @@ def fail(message: str, code: int) -> NoReturn:
 
 def print_error(message: str) -> None:
     """Print a message on standard error as plain text. It may contain text of the user or of a site."""
-    typer.echo(f"{typer.style('waypost:', fg='red')} {visible(message)}", err=True)
+    _print_message("waypost:", message, "red")
+
+
+def print_warning(message: str) -> None:
+    """Print a warning on standard error. It may contain text of the user."""
+    _print_message("waypost: warning:", message, "yellow")
+
+
+def _print_message(mark: str, message: str, colour: str) -> None:
+    wants_colour = None if not os.environ.get("NO_COLOR") else False  # None: on a terminal (https://no-color.org)
+    typer.echo(f"{typer.style(mark, fg=colour)} {visible(message)}", err=True, color=wants_colour)
 
 
 def print_line(text: str) -> None:

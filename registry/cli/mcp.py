@@ -6,12 +6,11 @@ from collections.abc import AsyncIterator
 from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
-from registry.cli.common import BadTarget, print_error
+from registry.cli.common import BadTarget, has_registry, print_error
 from registry.cli.shutdown import exit_after_deadline, stop_on_signals
 from registry.mcp.source import ApiRefusal, ApiSource, OwnApi, RemoteApi, checked_url
 from registry.mcp.stdio import LazySource, serve
 from registry.mcp.tools import Profile
-from registry.wiring.embedded_database import POSTGRES_FOLDER
 
 if TYPE_CHECKING:
     from registry.settings import Settings
@@ -34,7 +33,7 @@ async def run_mcp(settings: "Settings", url: str | None, profile: Profile) -> No
         async with exit_after_deadline(stop):
             serving = asyncio.create_task(serve(source, is_remote=url is not None, profile=profile))
             stopping = asyncio.create_task(stop.wait())
-            if url is None and _is_missing(settings):
+            if url is None and not has_registry(settings):  # a server for models begins none: it would be empty
                 _print_remedy(settings)
             elif url is None:
                 asyncio.get_running_loop().call_later(WARM_UP_SECONDS, source.open)
@@ -43,12 +42,6 @@ async def run_mcp(settings: "Settings", url: str | None, profile: Profile) -> No
             if serving.done():
                 await serving
             # A thread may still wait for standard input and cannot be interrupted, so the caller ends the process.
-
-
-def _is_missing(settings: "Settings") -> bool:
-    """Return whether the data folder has no registry yet. A server for models creates none: that takes seconds, and it
-    would be empty."""
-    return settings.database_url is None and not (settings.data / POSTGRES_FOLDER).exists()
 
 
 def _print_remedy(settings: "Settings") -> None:
@@ -63,7 +56,7 @@ async def _local(settings: "Settings") -> AsyncIterator[ApiSource]:
     """Open the registry of the settings. Raise ApiRefusal when it is missing or not ready; say when it is empty."""
     from registry.cli.show import empty_registry_lines, is_empty
 
-    if _is_missing(settings):
+    if not has_registry(settings):
         raise ApiRefusal(
             "unavailable", ". ".join(line[0].upper() + line[1:] for line in empty_registry_lines(settings))
         )

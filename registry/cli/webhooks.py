@@ -60,7 +60,7 @@ def add(
         _show_secret(webhook, as_json=as_json)
         return DONE
 
-    common.run_with_registry(work, data, connect_to)
+    common.run_with_registry(work, data, connect_to, creates=True)
 
 
 @webhooks.command("list")

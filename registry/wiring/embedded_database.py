@@ -11,12 +11,11 @@ from collections.abc import AsyncIterator, Callable
 
 import structlog
 
+from registry.settings import POSTGRES_FOLDER as POSTGRES_FOLDER  # others name it
 from registry.settings import Settings
 from registry.store.embedded_postgres import server as embedded
 
 CHECK_SECONDS = 1.0  # checking a running server takes 2 ms
-
-POSTGRES_FOLDER = "postgres"
 
 log = structlog.get_logger(__name__)
 

@@ -8,11 +8,10 @@ from pathlib import Path
 import pytest
 
 from docs import generate as pages
-from docs.generate.settings import meanings
 from registry.cli import common
 from registry.core.formats import FORMATS
 from registry.core.scoring.rubric import RUBRIC
-from registry.settings import Settings
+from registry.settings import Settings, meanings
 from tests.support.shared import ROOT
 
 DOCS = ROOT / "docs"

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 import pytest
 from pydantic import ValidationError
 
-from docs.generate.settings import meanings
-from registry.settings import Settings, variable
+from registry.settings import Settings, allowed, meanings, variable
 from tests.house.tree import modules
 
 FIELDS = sorted(Settings.model_fields)
@@ -16,6 +15,7 @@ OWNER = "registry/settings.py"
 ENVIRONMENT = {
     OWNER: "finds the default data folder",
     "crawler/run.py": "honours SCRAPY_SETTINGS_MODULE, as Scrapy does",
+    "registry/cli/common.py": "honours NO_COLOR, and answers a shell that asks for completions",
     "registry/__init__.py": "tells numpy, before it is imported, to calculate in one thread",
     "registry/wiring/workers.py": "hands the whole environment on to a child",
 }
@@ -58,6 +58,21 @@ def _readings(tree: ast.Module) -> Iterator[int]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Attribute) and node.attr in ("environ", "environb", "getenv"):
             yield node.lineno
+
+
+def test_a_pattern_is_explained_in_words() -> None:
+    fields = Settings.model_fields.items()
+    patterns = {name for name, field in fields if any(getattr(one, "pattern", None) for one in field.metadata)}
+    assert len(patterns) > 5
+    assert {name for name in patterns if allowed(name).startswith("a text")} == set()
+    assert {name for name in FIELDS if "None" in allowed(name) or not allowed(name)} == set()
+
+
+@pytest.mark.parametrize("name", ["data", "database_url", "opt_out_file", "contact_email", "log_level", "dumps"])
+def test_an_empty_variable_is_an_unset_one(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    unset = getattr(Settings(), name)
+    monkeypatch.setenv(variable(name), "")
+    assert getattr(Settings(), name) == unset
 
 
 def test_a_wrong_value_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
