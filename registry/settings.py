@@ -7,6 +7,7 @@ No other module reads settings from os.environ.
 import ast
 import inspect
 import os
+import re
 import tempfile
 from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
@@ -351,6 +352,7 @@ MAX_VALUE_CHARS: Final = 80
 NOT_SETTINGS: Final = frozenset({"WAYPOST_SHARED", "WAYPOST_SCREENSHOTS", "WAYPOST_CI_SECONDS"})
 """Variables of this project's own tests, as are those that begin with WAYPOST_TEST_."""
 
+_USER_OF_URL: Final = re.compile(r"//[^/?#@\s]*@")  # a name and a password
 _WEB_ADDRESS: Final = "an http or https address without a query, such as https://registry.example.org"
 _NETWORKS: Final = "IP addresses or networks, separated by commas, such as 10.0.0.0/8"
 _ALLOWED: Final[Mapping[str, str]] = {
@@ -407,16 +409,25 @@ def describe_faults(error: ValidationError) -> Iterator[str]:
             yield f"{place}: {fault['msg']}"
             continue
         reason = f" ({fault['msg'].removeprefix('Value error, ')})" if fault["type"] == "value_error" else ""
-        yield f"{variable(name)}: must be {allowed(name)}; it is {_shown_value(name, fault['input'])}{reason}"
+        yield f"{variable(name)}: must be {allowed(name)}; it is {_quoted(name, fault['input'])}{reason}"
 
 
-def _shown_value(name: str, value: object) -> str:
-    if is_secret(name):
-        return "not shown, because it is secret"
-    text = ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
+def _quoted(name: str, value: object) -> str:
+    text = shown_value(name, value)
     if not text:
         return "empty"
     return f"'{text}'" if len(text) <= MAX_VALUE_CHARS else f"'{text[:MAX_VALUE_CHARS]}…'"
+
+
+def shown_value(name: str, value: object) -> str | None:
+    """Return a value of a field of Settings as in the environment, without its secrets; None if it is unset."""
+    if value is None or value == ():
+        return None
+    if is_secret(name):
+        return "(not shown)"
+    if isinstance(value, bool):
+        return str(value).lower()
+    return _USER_OF_URL.sub("//…@", ",".join(map(str, value)) if isinstance(value, tuple) else str(value))
 
 
 def is_secret(name: str) -> bool:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from registry.actions import Clock, call_of
 from registry.core.scheduling.jobs import RunOutcome
-from registry.store.holder import HeldLock, hold_job
+from registry.store.holder import LEAD, HeldLock, hold_job
 from registry.store.jobs import RunRecord
 from registry.store.unit_of_work import Store
 
@@ -19,10 +19,16 @@ class JobActions:
 
     last_runs = call_of(lambda uow: uow.jobs.last)
     end = call_of(lambda uow: uow.jobs.end)
+    crawlers = call_of(lambda uow: uow.jobs.crawlers)
 
     def hold(self, job: str, *, patient: bool = False) -> contextlib.AbstractAsyncContextManager[HeldLock | None]:
         """Hold the job's lock; yield None while another process has it. `patient`: wait for it."""
         return hold_job(self._store.engine, job, patient=patient)
+
+    async def is_led(self) -> bool:
+        """Return whether a process runs the schedule. A leader that starts at this moment tries again in a second."""
+        async with self.hold(LEAD) as hold:
+            return hold is None
 
     async def begin(self, job: str) -> RunRecord:
         """Log a run that begins now."""

@@ -51,7 +51,7 @@ Exit codes: 0 success; 1 success with a negative result (nothing found, a check 
 GROUPS: Final = {
     "Use a registry": ("demo", "search", "check", "inspect", "translate", "changes", "submit", "mcp"),
     "Run a registry": (
-        "serve", "crawl", "seed", "worker", "schedule", "mirror", "completion",
+        "serve", "crawl", "seed", "worker", "schedule", "mirror", "status", "doctor", "config", "completion",
     ),
     "Maintain a registry": (
         "admin", "webhooks", "keys", "forget", "optout", "export", "rescore", "reindex", "verify-index", "migrate",
@@ -289,7 +289,11 @@ def serve(
         typer.Option(metavar="HOST:PORT", help="The same for the metrics of the worker that this command starts."),
     ] = None,
 ) -> None:
-    """Serve the API. With nothing configured, also run a worker as a child process."""
+    """Serve the API and the pages.
+
+    With nothing configured, also visit sites, feed the index and run the recurring jobs, in a child process. With
+    DATABASE_URL, start `waypost worker` and `waypost schedule` for that.
+    """
     from registry.cli.serving import run_serve
     from registry.cli.shutdown import exit_process
 
@@ -417,6 +421,7 @@ def worker(
     data: DataFolder = None,
     metrics: Metrics = None,
     stop_with_stdin: Annotated[bool, typer.Option(hidden=True)] = False,
+    with_schedule: Annotated[bool, typer.Option(hidden=True)] = False,
 ) -> None:
     """Crawl what is due and keep the search index current.
 
@@ -429,7 +434,7 @@ def worker(
 
     listen = _address(metrics)
     settings = read_settings(data=data, warns=not stop_with_stdin)
-    run_async(run_worker(settings, drain_only=drain_only, parent=parent, metrics=listen))
+    run_async(run_worker(settings, drain_only=drain_only, parent=parent, metrics=listen, with_schedule=with_schedule))
     exit_process()
 
 
@@ -648,6 +653,51 @@ def search_keys(
     with exit_on_error():
         for path in hand_out_search_keys(read_settings(), out):
             console.print(str(path), soft_wrap=True)
+
+
+@app.command()
+def status(data: DataFolder = None, as_json: AsJson = False) -> None:
+    """Show how the registry is doing, on one screen.
+
+    Services, queue, visits, index, jobs and disk. Exit code 1 when something is not well.
+    """
+    settings = read_settings(data=data)
+    with exit_on_error():
+        common.require_registry(settings)
+    from registry.cli.registry_state import show_status
+
+    common.run_and_exit(show_status(settings, as_json=as_json))
+
+
+@app.command()
+def doctor(
+    online: Annotated[bool, typer.Option("--online", help="Also try to reach the internet.")] = False,
+    data: DataFolder = None,
+    as_json: AsJson = False,
+) -> None:
+    """Check what a registry needs: database, index, disk, clock, names, settings.
+
+    Each line says what to do. Changes nothing. Exit code 1 when there is an error.
+    """
+    from registry.cli.doctor import show_diagnosis
+    from registry.cli.shutdown import exit_process
+
+    exit_process(run_async(show_diagnosis(read_settings(data=data, warns=False), online=online, as_json=as_json)))
+
+
+@app.command()
+def config(
+    changed: Annotated[bool, typer.Option("--changed", help="Leave out settings that have their default.")] = False,
+    data: DataFolder = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show every setting: its value, where it is from, and its meaning.
+
+    Secrets are not shown.
+    """
+    from registry.cli.configuration import show_config
+
+    show_config(read_settings(data=data), has_data_option=data is not None, changed=changed, as_json=as_json)
 
 
 @app.command()

@@ -5,6 +5,7 @@ characters except line feeds and Rich's styles.
 """
 
 import contextlib
+import errno
 import functools
 import inspect
 import os
@@ -118,10 +119,14 @@ def _warn_of_unknown(variables: "Mapping[str, str | None]") -> None:
             print_warning(f"{name} is not a setting; {remedy}")
 
 
-def data_option(settings: "Settings", data: Path | None) -> str:
-    """Return the option that leads another command to the same data folder, with a leading space; "" if none is
-    needed."""
-    return "" if data is None or settings.database_url is not None else f" --data {shlex.quote(str(settings.data))}"
+def folder_option(settings: "Settings") -> str:
+    """Return the option with which a command from another terminal finds the same data folder, with a leading space; ""
+    if it needs none."""
+    from registry.settings import default_data_folder
+
+    if settings.database_url is not None or settings.data == default_data_folder():
+        return ""
+    return f" --data {shlex.quote(str(settings.data))}"
 
 
 def has_registry(settings: "Settings") -> bool:
@@ -245,7 +250,20 @@ def exit_on_error() -> Iterator[None]:
         message = str(error)
         if isinstance(error, OSError) and error.strerror:  # without its number
             message = f"{error.filename}: {error.strerror}" if error.filename else error.strerror
-        fail(message, code)
+        fail(_with_remedy(error, message), code)
+
+
+OTHER_FOLDER: Final = "or name another folder with --data or WAYPOST_DATA"
+
+
+def _with_remedy(error: Exception, message: str) -> str:
+    """Return the message of an error of the machine with what to do about it. PostgreSQL reports a full disk in ten
+    lines."""
+    if isinstance(error, PermissionError):
+        return f"{message}; run waypost as the owner, {OTHER_FOLDER}"
+    if os.strerror(errno.ENOSPC) in message:
+        return f"no space is left on the disk: make room, {OTHER_FOLDER}"
+    return message
 
 
 def _exit_code(error: Exception) -> int | None:

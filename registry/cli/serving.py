@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import socket
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 
 import structlog
 import uvicorn
@@ -12,7 +12,9 @@ from rich.console import Console
 from starlette.types import ASGIApp
 
 from registry.api.app import settled
+from registry.cli.common import folder_option, program
 from registry.cli.interfaces import interfaces_of
+from registry.cli.show import is_empty
 from registry.cli.shutdown import exit_after_deadline, stop_on_signals
 from registry.cli.terminal import errors
 from registry.edge.connections import IDLE_SECONDS, ConnectionLimits, ConnectionTable, limited_protocol, sweeping
@@ -20,7 +22,8 @@ from registry.edge.interfaces import compose, running
 from registry.edge.limiter import ClientIdentifier
 from registry.edge.metrics import RequestMetrics
 from registry.settings import Settings
-from registry.wiring import Waypost, open_waypost, tracing
+from registry.tasks import running_beside
+from registry.wiring import NOT_READY, Waypost, open_waypost, tracing
 from registry.wiring.embedded_database import raise_open_files
 from registry.wiring.workers import Worker
 
@@ -29,6 +32,8 @@ GRACE = 4
 
 SPARE_FILES = 256
 """File descriptors that connections never take: those of the database, the index, child processes and open files."""
+
+INDEX_POLL_SECONDS = 1.0
 
 LONG_POLLS_PER_CLIENT = 10
 STREAMS_PER_CLIENT = 5
@@ -111,10 +116,12 @@ async def serve_api(
     *,
     at_stop: Callable[[], None] = lambda: None,
     metrics: tuple[str, int] | None = None,
+    announce: Callable[[str], None] | None = None,
 ) -> None:
     """Serve until SIGINT or SIGTERM; then call `at_stop`, which stops other parts in parallel, and shut down.
 
-    `metrics`: host and port for Prometheus. Raise OSError when that port is taken.
+    `metrics`: host and port for Prometheus. `announce`: called with the URL once it answers. Raise OSError when that
+    port is taken.
     """
     await waypost.open_search()
     settings = waypost.settings
@@ -141,8 +148,11 @@ async def serve_api(
                 stopping, listens = asyncio.create_task(stop.wait()), asyncio.create_task(server.listens.wait())
                 await asyncio.wait({serving, stopping, listens}, return_when=asyncio.FIRST_COMPLETED)
                 url = url_of(listening)
-                console.print(f"\nthe API answers at {url} until Ctrl-C, for example")
-                console.print(f"  curl '{url}/api/discover?q=send+an+email'", soft_wrap=True)
+                if announce is not None:
+                    announce(url)
+                else:
+                    console.print(f"\nthe API answers at {url} until Ctrl-C, for example")
+                    console.print(f"  curl '{url}/api/discover?q=send+an+email'", soft_wrap=True)
                 await asyncio.wait({serving, stopping}, return_when=asyncio.FIRST_COMPLETED)
                 at_stop()
                 waypost.feed.end_waiting()  # or streams and long polls would hold up the shutdown for GRACE
@@ -173,17 +183,68 @@ async def run_serve(
 ) -> None:
     """Serve the API.
 
-    Without a database setting, also run a worker; with one, run a `--drain-only` worker if the index has no writer.
-    `metrics`, `worker_metrics`: where this process and that worker answer Prometheus.
+    Without a database setting, also run a worker with the schedule; with one, run a `--drain-only` worker if the index
+    has no writer. `metrics`, `worker_metrics`: where this process and that worker answer Prometheus.
     """
     with bound(host, port) as listening:
         if "public_url" not in settings.model_fields_set:
             settings = settings.model_copy(update={"public_url": url_of(listening)})
         async with open_waypost(settings) as waypost:
-            metrics_options = () if worker_metrics is None else ("--metrics", worker_metrics)
-            if settings.database_url is not None and waypost.index_is_fed():
-                await serve_api(waypost, listening, errors, metrics=metrics)
-                return
-            mode_options = () if settings.database_url is None else ("--drain-only",)
-            with Worker(settings.as_environment(), *mode_options, *metrics_options) as worker:
-                await serve_api(waypost, listening, errors, at_stop=worker.request_stop, metrics=metrics)
+            listens: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+            async with running_beside(_introduce(waypost, listens, errors)):
+                metrics_options = () if worker_metrics is None else ("--metrics", worker_metrics)
+                if settings.database_url is not None and waypost.index_is_fed():
+                    await serve_api(waypost, listening, errors, metrics=metrics, announce=listens.set_result)
+                    return
+                mode_options = ("--with-schedule",) if settings.database_url is None else ("--drain-only",)
+                with Worker(settings.as_environment(), *mode_options, *metrics_options) as worker:
+                    await serve_api(
+                        waypost, listening, errors, at_stop=worker.request_stop, metrics=metrics,
+                        announce=listens.set_result,
+                    )  # fmt: skip
+
+
+async def _introduce(waypost: Waypost, listens: "asyncio.Future[str]", console: Console) -> None:
+    """Print where this registry answers and what runs; then, as soon as the database says so, what is missing."""
+    url, settings = await listens, waypost.settings
+    for line in _addresses(settings, url):
+        console.print(line, soft_wrap=True, markup=False)
+    with contextlib.suppress(*NOT_READY):  # a restarting database: nothing to say
+        async for line in _needs(waypost, url):
+            console.print(line, soft_wrap=True, markup=False)
+
+
+def _addresses(settings: Settings, url: str) -> Iterator[str]:
+    yield f"\nthe API answers at {url} until Ctrl-C, for example"
+    yield f"  curl '{url}/api/discover?q=send+an+email'"
+    yield f"  pages  {url}/"
+    yield f"  MCP    {url}/mcp"
+    yield f"  data   {settings.data}" if settings.database_url is None else "  data   the database of DATABASE_URL"
+    if settings.public_url != url:
+        yield f"  clients reach it at {settings.public_url}"
+
+
+async def _needs(waypost: Waypost, url: str) -> AsyncIterator[str]:
+    """Yield what else runs, and what this registry lacks, with commands that work from another terminal."""
+    settings = waypost.settings
+    if settings.database_url is None:
+        yield "This command also visits sites, feeds the search index and runs the recurring jobs."
+    else:
+        if not await waypost.jobs.crawlers():
+            yield "No process visits sites: start `waypost worker` with the same settings."
+        if not await waypost.jobs.is_led():
+            yield "No process runs the recurring jobs: start `waypost schedule` with the same settings."
+    if await is_empty(waypost):
+        start, folder = program(), folder_option(settings)
+        yield "The registry lists no service yet. Fill it from another terminal, or from the page:"
+        yield f"  {start} crawl example.com{folder}"
+        yield f"  {start} seed file hosts.txt{folder}"
+        yield f"  {url}/submit"
+    if (await waypost.search.backend.health()).is_ready:
+        return
+    yield "The search index is being built; until it is ready, searches find nothing."
+    while True:
+        await asyncio.sleep(INDEX_POLL_SECONDS)
+        if (await waypost.search.backend.health()).is_ready:
+            yield "The search index is ready."
+            return

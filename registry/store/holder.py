@@ -20,6 +20,8 @@ LEAD: Final = "lead"
 """A name beside those of the jobs. The process that holds its lock runs the schedule."""
 
 STAND_BY_SECONDS: Final = 1.0
+LOCK_OPTIONS: Final = "-c tcp_keepalives_idle=20 -c tcp_keepalives_interval=10 -c tcp_keepalives_count=3"
+"""Options of a session that holds a lock. Some poolers refuse them."""
 
 _Connection: TypeAlias = "psycopg.AsyncConnection[tuple[object, ...]]"
 
@@ -90,7 +92,7 @@ async def _session(engine: AsyncEngine) -> AsyncIterator[_Connection]:
             keepalives_idle=10,
             keepalives_interval=5,
             keepalives_count=2,
-            options="-c tcp_keepalives_idle=20 -c tcp_keepalives_interval=10 -c tcp_keepalives_count=3",
+            options=LOCK_OPTIONS,
         )
     except psycopg.Error as error:
         raise_cancellation(error)
