@@ -175,3 +175,34 @@ async def test_bad_reference_data_fails_the_job_and_nothing_else(tmp_path: Path,
         lines = {job["job"]: job for job in map(json.loads, list_command.output.splitlines()) if "says" in job}
         assert lines["refresh"]["last"]["outcome"] == "failed" and lines["refresh"]["next_at"] is None
         assert lines["prune"]["last"] is None
+
+
+async def test_serve_with_nothing_configured_runs_the_jobs_and_says_what_is_missing(tmp_path: Path) -> None:
+    async with registry(tmp_path, "", recrawl=3_600) as (_, data_folder):
+        data_folder.environment["WAYPOST_EXPORT_INTERVAL"] = "0"
+        serving = data_folder.start("serve", "--port", "0")
+        url = (await serving.line_with("the API answers at")).split()[4]
+        await until(lambda: '"job.ended"' in serving.output, HANG_SECONDS, lambda: serving.output)
+        lines = [line.strip() for line in serving.output.splitlines()]
+        folder = f"--data {data_folder.data}"
+        wanted = [f"pages  {url}/", f"MCP    {url}/mcp", f"data   {data_folder.data}", f"{url}/submit"]
+        wanted += [f"waypost {words} {folder}" for words in ("crawl example.com", "seed file hosts.txt")]
+        assert set(wanted) <= set(lines), serving.output
+        status = data_folder.start("status", "--json")
+        await status.exit_code()
+        shown = json.loads(next(line for line in status.output.splitlines() if line.startswith('{"healthy')))
+        assert (shown["schedule"]["leader"], shown["schedule"]["jobs"]["recrawl"]["outcome"]) == (True, "done")
+        assert (shown["crawlers"], shown["index"]["fed"]) == (1, True)
+        serving.send_signal(signal.SIGTERM)
+        assert await serving.exit_code() == 0
+        assert [line for line in serving.output.splitlines() if "Traceback" in line or "shutdown.overdue" in line] == []
+
+
+async def test_serve_of_a_shared_database_starts_no_schedule_and_says_so(tmp_path: Path, database_url: str) -> None:
+    async with registry(tmp_path, database_url, recrawl=1) as (_, data_folder):
+        serving = data_folder.start("serve", "--port", "0")
+        await serving.line_with("No process runs the recurring jobs")
+        await serving.line_with("No process visits sites")
+        assert await runs(data_folder, "recrawl") == []
+        serving.send_signal(signal.SIGTERM)
+        assert await serving.exit_code() == 0
