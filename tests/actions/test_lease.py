@@ -165,20 +165,22 @@ async def test_many_submissions_cause_no_more_than_one_visit(store: Store) -> No
     lease = await take(store)
     assert hosts_of(lease) == ["shop.com"] and lease is not None
     await record(store, lease.token, [finish(lease.domains[0], {})])
-    submission = await on(store, NOW + timedelta(minutes=5)).frontier.submit("shop.com")
-    assert submission.state == "known"
+    submission = await on(store, NOW + timedelta(seconds=59)).frontier.submit("shop.com")
+    assert (submission.state, submission.bound) == ("known", "too_soon")
+    assert submission.retry_at == NOW + timedelta(minutes=1)
     assert submission.next_visit_at is not None and submission.next_visit_at > NOW
     assert await take(store, now=NOW + timedelta(minutes=5)) is None
 
 
-async def test_a_submission_requeues_hosts_without_documents_only(store: Store) -> None:
+async def test_a_submission_of_a_known_host_is_a_visit_with_the_whole_plan(store: Store) -> None:
     await crawl(store, {"empty.com": {}, "shop.com": adp_site("shop.com")})
     later = NOW + 2 * HOUR
-    assert (await on(store, later).frontier.submit("shop.com")).state == "known"
-    assert (await on(store, later).frontier.submit("empty.com")).state == "queued"
-    lease = await leased(store, now=later)
-    assert hosts_of(lease) == ["empty.com"]
-    assert lease.domains[0].hosts[0].whole_plan
+    for host, charged in (("empty.com", 0), ("shop.com", 1)):
+        assert (await on(store, later).frontier.submit(host)).state == "queued"
+        lease = await leased(store, now=later)
+        assert hosts_of(lease) == [host]
+        assert lease.domains[0].hosts[0].whole_plan
+        assert await rows(store, "SELECT count(*) FROM rechecks") == [(charged,)]
 
 
 async def test_submissions_are_leased_before_seeds(store: Store) -> None:

@@ -88,6 +88,30 @@ async def test_a_client_has_one_budget_for_all_domains(store: Store) -> None:
     assert (await asked(store, names[-1], client=OTHER)).state == "queued"
 
 
+async def test_a_submission_of_a_known_host_is_a_recheck_within_the_same_budgets(store: Store) -> None:
+    """Somebody who has mended a host submits it again."""
+    await revisit(store, NOW)
+    assert (await on(store, NOW + HOUR / 2).frontier.submit(HOST, client=STRANGER)).state == "queued"
+    await revisit(store, NOW + HOUR / 2)
+    states, now = [], NOW + HOUR / 2
+    for number in range(MOST_OF_CLIENT_AND_DOMAIN):
+        if number % 2:
+            states.append((await asked(store, now=now + AGAIN_AFTER)).state)
+        else:
+            early = await on(store, now + AGAIN_AFTER / 2).frontier.submit(HOST, client=STRANGER)
+            assert (early.state, early.bound, early.retry_at) == ("known", "too_soon", now + AGAIN_AFTER)
+            assert early.next_visit_at is not None and early.next_visit_at > now
+            states.append((await on(store, now + AGAIN_AFTER).frontier.submit(HOST, client=STRANGER)).state)
+        now += AGAIN_AFTER
+        if states[-1] == "queued":
+            await revisit(store, now)
+    assert states == ["queued"] * (MOST_OF_CLIENT_AND_DOMAIN - 1) + ["client_budget"], "the first visit counts too"
+    refused = await on(store, now).frontier.submit(HOST, client=STRANGER)
+    assert (refused.state, refused.bound) == ("known", "client_budget")
+    assert refused.retry_at == NOW + HOUR / 2 + REMEMBERED
+    assert (await on(store, now).frontier.submit(HOST, client=OTHER)).state == "queued"
+
+
 async def test_an_owner_asks_at_once_and_as_often_as_needed(store: Store) -> None:
     await revisit(store, NOW)
     now = NOW

@@ -18,7 +18,7 @@ from uuid import UUID
 from registry.actions import Clock
 from registry.actions.frontier import submit as submitting
 from registry.actions.frontier.lease import apply_opt_out, recover
-from registry.actions.frontier.recheck import Recheck, recheck_in
+from registry.actions.frontier.recheck import Recheck, recheck_in, submit_host
 from registry.actions.mirroring.apply import refuse_in_mirror
 from registry.core.access.holds import Limits
 from registry.core.names.domains import Host, InvalidName, canonical_host
@@ -218,7 +218,7 @@ class FrontierActions:
                 await uow.domains.add(domains, source="submission", now=now, due=None)
                 await uow.domains.lock(domains)
                 for host in queued:
-                    results[host] = await submitting.queue_host(uow, host, client, now)
+                    results[host] = await submit_host(uow, host, client, now)
                 await uow.submissions.erase(before=now - submitting.REMEMBERED)  # guard: client-erased
         return [submitting.as_submission(host, result, now) for host, result in results.items() if result is not None]
 

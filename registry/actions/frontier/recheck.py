@@ -1,7 +1,8 @@
 """Visits on request of known hosts.
 
 Anyone may request a visit within small budgets; the owner of a host gets one at once. It is queued like a submission
-and charged to the site's daily budgets like any visit, so no request can exceed these, not even the owner's.
+and charged to the site's daily budgets like any visit, so no request can exceed these, not even the owner's. A
+submission of a host that was visited before is such a request: its operator may have mended it.
 """
 
 from dataclasses import dataclass, replace
@@ -11,6 +12,7 @@ from typing import Final, Literal
 from registry.actions.frontier import submit
 from registry.actions.mirroring.apply import refuse_in_mirror
 from registry.core.model.documents import Outcome
+from registry.core.names.domains import Host
 from registry.core.scheduling.policy import DueReason
 from registry.store.records import HostRecord
 from registry.store.unit_of_work import UnitOfWork
@@ -72,12 +74,40 @@ async def recheck_in(
         elif (refusal := await _refusal(uow, known, client, by_owner=by_owner, now=now)) is not None:
             return Recheck(refusal[0], domain, host, retry_at=refusal[1])
         elif is_locked:
-            due = await submit.place_of(uow, client, now)
-            asked = replace(known, next_visit_at=due, next_visit_why=DueReason.ASKED, submitted_at=now)
-            await uow.hosts.put([replace(asked, whole_plan_at=None, robots_at=None) if whole_plan else asked])
-            await uow.submissions.add_recheck(domain, host, client, now=now)
-            await uow.domains.due_by([domain], due=due, now=now)
+            await _queue(uow, known, client, whole_plan=whole_plan, now=now)
     return Recheck("queued", domain, host, now)
+
+
+async def submit_host(uow: UnitOfWork, host: Host, client: str | None, now: datetime) -> submit.Result:
+    """Queue a submitted host of a locked domain. A host that was visited before is queued within the bounds of
+    rechecks."""
+    result = await submit.queue_host(uow, host, client, now)
+    known = await uow.hosts.get(host.domain, host.host)
+    if known is None or isinstance(result, submit.SubmissionRefusal | submit.KnownHost) or result[0] != "known":
+        return result
+    refusal = await _refusal(uow, known, client, by_owner=False, now=now)
+    if refusal is not None:  # guard: submitted-again
+        return submit.KnownHost(known.next_visit_at, *refusal)
+    return "queued", await _queue(uow, known, client, whole_plan=True, now=now)
+
+
+async def bound_of_all(uow: UnitOfWork, known: HostRecord, now: datetime) -> tuple[RecheckState, datetime] | None:
+    """Return why nobody but the owner can request a visit now, and until when; None if a visit can be requested. The
+    budgets of single clients are not considered."""
+    refusal = await _refusal(uow, known, None, by_owner=False, now=now)
+    return refusal or await _budget_refusal(uow, known.domain, None, now)
+
+
+async def _queue(
+    uow: UnitOfWork, known: HostRecord, client: str | None, *, whole_plan: bool, now: datetime
+) -> datetime:
+    """Queue the visit of a host of a locked domain; return when it is due."""
+    due = await submit.place_of(uow, client, now)
+    asked = replace(known, next_visit_at=due, next_visit_why=DueReason.ASKED, submitted_at=now)
+    await uow.hosts.put([replace(asked, whole_plan_at=None, robots_at=None) if whole_plan else asked])
+    await uow.submissions.add_recheck(known.domain, known.host, client, now=now)
+    await uow.domains.due_by([known.domain], due=due, now=now)
+    return due
 
 
 async def _refusal(
@@ -96,14 +126,16 @@ async def _refusal(
         verdict := await submit.turn_of(uow, known, client, now), submit.SubmissionRefusal
     ):  # guard: recheck-unknown
         return verdict.state, verdict.retry_at
-    if client is None:
-        return None
-    since = now - submit.REMEMBERED
-    for bound, counted, state in (
-        (MOST_OF_CLIENT, await uow.submissions.rechecks(client, None, since=since), "client_budget"),
-        (MOST_OF_CLIENT_AND_DOMAIN, await uow.submissions.rechecks(client, known.domain, since=since), "client_budget"),
-        (MOST_OF_DOMAIN, await uow.submissions.rechecks(None, known.domain, since=since), "domain_budget"),
-    ):
+    return None if client is None else await _budget_refusal(uow, known.domain, client, now)
+
+
+async def _budget_refusal(
+    uow: UnitOfWork, domain: str, client: str | None, now: datetime
+) -> tuple[RecheckState, datetime] | None:
+    """Return the budget that is used up, and until when. None as `client`: only the budget of all clients together."""
+    of_client = ((MOST_OF_CLIENT, client, None), (MOST_OF_CLIENT_AND_DOMAIN, client, domain))
+    for bound, asking, asked in (*(of_client if client is not None else ()), (MOST_OF_DOMAIN, None, domain)):
+        counted = await uow.submissions.rechecks(asking, asked, since=now - submit.REMEMBERED)
         if counted.since is not None and counted.number >= bound:  # guard: recheck-budgets
-            return ("client_budget" if state == "client_budget" else "domain_budget"), counted.since + submit.REMEMBERED
+            return ("domain_budget" if asking is None else "client_budget"), counted.since + submit.REMEMBERED
     return None

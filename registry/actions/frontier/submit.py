@@ -54,12 +54,13 @@ State = Literal["new", "queued", "known", "opted_out", "blocked"] | Refused
 
 @dataclass(frozen=True, slots=True)
 class Submission:
-    """Answer to a submission. `state`: new (not known before), queued (a visit waits), known (visited already, schedule
-    unchanged), opted_out, blocked (by this registry's operator); or refused: too_many (hosts of its domain wait
-    already), client_domain (this client submitted too many of them), client_unresolved (too many names submitted by
-    this client had no address).
+    """Answer to a submission. `state`: new (not known before), queued (a visit waits), known (visited already, and the
+    bounds of rechecks allow no visit now), opted_out, blocked (by this registry's operator); or refused: too_many
+    (hosts of its domain wait already), client_domain (this client submitted too many of them), client_unresolved (too
+    many names submitted by this client had no address).
 
-    `next_visit_at`: never in the past, None if refused. `retry_at`: when a refused host may be submitted again.
+    `next_visit_at`: never in the past, None if refused. `retry_at`: when a refused or known host may be submitted
+    again. `bound`: the bound that keeps a known host from a visit, as `Recheck.state` has it.
     """
 
     state: State
@@ -68,6 +69,7 @@ class Submission:
     next_visit_at: datetime | None
     confusable: bool
     retry_at: datetime | None = None
+    bound: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,19 +80,31 @@ class SubmissionRefusal:
     retry_at: datetime
 
 
-_Result = tuple[State, datetime | None] | SubmissionRefusal
+@dataclass(frozen=True, slots=True)
+class KnownHost:
+    """A host that was visited, and is not visited again now: the bound that forbids it, and until when."""
+
+    next_visit_at: datetime | None
+    bound: str
+    retry_at: datetime
 
 
-def as_submission(host: Host, result: _Result, now: datetime) -> Submission:
+Result = tuple[State, datetime | None] | SubmissionRefusal | KnownHost
+
+
+def as_submission(host: Host, result: Result, now: datetime) -> Submission:
     if isinstance(result, SubmissionRefusal):
         return Submission(result.state, host.domain, host.host, None, host.confusable, result.retry_at)
+    if isinstance(result, KnownHost):
+        due = result.next_visit_at and max(result.next_visit_at, now)
+        return Submission("known", host.domain, host.host, due, host.confusable, result.retry_at, result.bound)
     state, due = result
     return Submission(state, host.domain, host.host, due and max(due, now), host.confusable)
 
 
 async def without_queueing(
     uow: UnitOfWork, host: Host, limits: Limits, client: str | None, now: datetime
-) -> _Result | None:
+) -> Result | None:
     """Return the result for a host that cannot or need not be queued; None if it must be."""
     if not limits.may_be_visited(host.host):  # guard: opt-out-submission
         return "opted_out" if limits.has_opted_out(host.host) else "blocked", None
@@ -100,7 +114,7 @@ async def without_queueing(
 
 async def _verdict(
     uow: UnitOfWork, host: Host, known: HostRecord | None, client: str | None, now: datetime
-) -> _Result | int:
+) -> Result | int:
     """Return the result for a host that cannot or need not be queued; else its turn, as `turn_of` does."""
     if known is None or not is_waiting(known, now):
         return await turn_of(uow, known or _new(host, now), client, now)
@@ -111,7 +125,7 @@ def _new(host: Host, now: datetime) -> HostRecord:
     return HostRecord(host.domain, host.host, "submission", now, now, submitted_at=now, next_visit_why=DueReason.ASKED)
 
 
-async def queue_host(uow: UnitOfWork, host: Host, client: str | None, now: datetime) -> _Result:
+async def queue_host(uow: UnitOfWork, host: Host, client: str | None, now: datetime) -> Result:
     """Queue a host of a locked domain, or return why it cannot or need not be queued."""
     known, new = await uow.hosts.get(host.domain, host.host), _new(host, now)
     verdict = await _verdict(uow, host, known, client, now)

@@ -60,6 +60,12 @@ GUARDS: Final = (
         ),
     ),
     Guard(
+        "submitted-again",
+        "a submission of a known host costs what a recheck costs",
+        NEVER,
+        (f"{_RECHECK}test_a_submission_of_a_known_host_is_a_recheck_within_the_same_budgets",),
+    ),
+    Guard(
         "rechecks-of-client",
         "visits that are asked for take from the limit of submissions",
         SKIP,
