@@ -15,7 +15,7 @@ from registry.api.health import check_of
 from registry.api.params import DomainPath, Wait, existing, host_in
 from registry.api.schemas import submission as schemas
 from registry.api.schemas.base import EXAMPLE_SERVICE_URL
-from registry.api.submit import check_refused, is_postponed, is_visited, measured, not_listed
+from registry.api.submit import BOUND_TEXTS, BOUNDS, check_refused, is_postponed, is_visited, measured, not_listed
 from registry.core.model.listing import TrustLevel
 from registry.core.names.domains import InvalidName, is_confusable
 from registry.edge.limiter import charge_submission
@@ -25,17 +25,8 @@ from registry.edge.responses import data_response, status_url
 from registry.edge.routing import strict_router
 from registry.wiring import utc_now
 
-_SECONDS: Final = int(recheck.AGAIN_AFTER.total_seconds())
-_BOUNDS: Final = (
-    f"Within a day, one client may ask for {recheck.MOST_OF_CLIENT} visits, {recheck.MOST_OF_CLIENT_AND_DOMAIN} of "
-    f"them to one domain, and all clients together for {recheck.MOST_OF_DOMAIN} visits to one domain; a host that was "
-    f"visited less than {_SECONDS} seconds ago is not visited again."
-)
 _REFUSED: Final[Mapping[str, str]] = {
-    "too_soon": f"It was visited less than {_SECONDS} seconds ago.",
-    "asked_for_time": "The host itself asks not to be visited before that time.",
-    "client_budget": f"You have used all visits that one client may ask for. {_BOUNDS}",
-    "domain_budget": f"All visits that clients may ask for to this domain were used. {_BOUNDS}",
+    **BOUND_TEXTS,
     "too_many": "Too many hosts of this domain are waiting for their first visit.",
     "client_domain": "You submitted too many new hosts of this domain within a day.",
     "client_unresolved": "Too many names that you submitted within a day have no address.",
@@ -66,7 +57,7 @@ router = strict_router()
     ),
     summary="Visit a host again now",
     description=f"For a host that is known to this registry, listed or not: every path of the probe plan and its "
-    f"robots.txt are requested again. Waits up to `wait` seconds for the visit. {_BOUNDS} The pauses and daily budgets "
+    f"robots.txt are requested again. Waits up to `wait` seconds for the visit. {BOUNDS} The pauses and daily budgets "
     "of the crawler hold in any case. A request that comes too early is answered with 429 and `Retry-After`; `code` "
     "says why.",
 )  # fmt: skip
@@ -130,7 +121,7 @@ async def _asked(request: Request, host: str, now: datetime, *, whole_plan: bool
         raise Problem(UNKNOWN_SERVICE, "Unknown host.") from None
     if asked.state == "unknown":
         raise Problem(UNKNOWN_SERVICE, "Unknown host: submit it first.")
-    check_refused(asked, now, _REFUSED)
+    await check_refused(request, asked, now, _REFUSED)
     return asked
 
 
@@ -140,7 +131,7 @@ async def _verified(request: Request, host: str) -> Response:
     if stored is None:
         status = await waypost.queries.status(host)
         response_ms, failures = (status.response_ms, status.crawl_failures) if status else (None, 0)
-        raise not_listed(host, status, url, response_time_ms=response_ms, crawl_failures=failures)
+        raise not_listed(host, status, url, base_url(request), response_time_ms=response_ms, crawl_failures=failures)
     view = await computed(request, stored.size, MAX_INLINE_SERVICE, stored.view, host=host)
     level = view.record.trust_level
     data = {

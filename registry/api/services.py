@@ -19,6 +19,7 @@ from registry.actions.queries.inspect import (
 )
 from registry.api.atom import link_to_changes
 from registry.api.documents import describe_read
+from registry.api.opt_outs import refuse_opted_out
 from registry.api.params import (
     AsOf,
     CapabilityPath,
@@ -34,6 +35,7 @@ from registry.api.rows import auth, freshness, pricing, project, summary, trust
 from registry.api.schemas import discovery, submission
 from registry.api.schemas import service as schemas
 from registry.api.schemas.ownership import OwnershipFacts
+from registry.api.submit import shown_step
 from registry.core.calling.reach import WHY_NOT_CALLABLE
 from registry.core.calling.record import capability_record
 from registry.core.calling.tools import ToolForm, tool_of
@@ -53,6 +55,7 @@ from registry.edge import parsers
 from registry.edge.limiter import charge, charge_stored, of_list
 from registry.edge.problems import (
     BUSY,
+    GONE,
     INVALID_PARAMETER,
     NOT_THEN,
     OPTED_OUT,
@@ -216,13 +219,16 @@ def _missing(host: str, stored: StoredService, capability: Capability) -> schema
 
 @router.get(
     "/api/services/{domain}/status",
-    **describe_read(submission.HostStatus, UNKNOWN_SERVICE),
+    **describe_read(submission.HostStatus, GONE, UNKNOWN_SERVICE),
     summary="The status of a host",
     description="Listed, or why not, and when it is visited next. Also for hosts where nothing was found.",
 )
 async def status(request: Request, domain: DomainPath) -> Response:
     host = host_in(domain)
-    report = existing(await registry_of(request).queries.status(host), detail="Unknown host.")
+    found = await registry_of(request).queries.status(host)
+    if found is None:
+        await refuse_opted_out(request, host, GONE)
+    report = existing(found, detail="Unknown host.")
     paths = [project(submission.UnaskedPath, unasked) for unasked in report.unasked.paths]
     data = project(
         submission.StatusData,
@@ -231,6 +237,7 @@ async def status(request: Request, domain: DomainPath) -> Response:
         confusable=is_confusable(report.host),
         freshness=freshness(report.last_visit_at, report.seen_at, report.freshness, utc_now()),
         unasked=project(submission.Unasked, report.unasked, paths=paths),
+        next_step=shown_step(report.next_step, base_url(request), report.alias_of or report.host),
         status_url=status_url(base_url(request), report.host),
         untrusted_text=["reasons"],
     )
@@ -264,7 +271,7 @@ async def identity(request: Request, domain: DomainPath) -> Response:
 
 @router.get(
     "/api/services/{domain}",
-    **describe_read(schemas.OneService, INVALID_PARAMETER, OPTED_OUT, UNKNOWN_SERVICE, NOT_THEN, BUSY),
+    **describe_read(schemas.OneService, INVALID_PARAMETER, GONE, OPTED_OUT, UNKNOWN_SERVICE, NOT_THEN, BUSY),
     summary="One service in full",
     description="Found by host, in any spelling. `manifest` is an Agent Discovery Protocol manifest, even if the host "
     "serves another format; what it cannot express is beside it, with the score and every reason for it.",
@@ -275,7 +282,10 @@ async def service(
     host = host_in(domain)
     if as_of is not None:
         return await _as_of(request, host, as_of, include_details)
-    stored = existing(await registry_of(request).queries.stored_service(host, include_details=include_details))
+    found = await registry_of(request).queries.stored_service(host, include_details=include_details)
+    if found is None:
+        await refuse_opted_out(request, host, GONE)
+    stored = existing(found)
     charge_stored(request, stored.size)
     here = MAX_INLINE_DOCUMENT if include_details else MAX_INLINE_SERVICE  # thousands of example calls take seconds
     shown = (stored, base_url(request), utc_now(), include_details)

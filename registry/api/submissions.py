@@ -18,10 +18,11 @@ from registry.api.documents import describe_body, describe_read, describe_write
 from registry.api.params import ListOffset, SubmissionPath, SubmittedLimit, existing, uuid_in
 from registry.api.rows import project
 from registry.api.schemas import submission as schemas
-from registry.api.submit import MAX_NAME_CHARS, pasted_host
+from registry.api.submit import MAX_NAME_CHARS, pasted_host, shown_step
 from registry.core.model.findings import Severity
-from registry.core.names.domains import is_confusable
+from registry.core.names.domains import is_confusable, message_of
 from registry.core.scoring.rubric import rule_of
+from registry.core.visiting.next_steps import next_step
 from registry.edge import problems
 from registry.edge.bodies import checked
 from registry.edge.limiter import charge
@@ -41,12 +42,21 @@ _RETRY: Final = {"Retry-After": "5"}
 _SAYS: Final[Mapping[str, str]] = {
     "repeated": "The same host stands earlier in the list.",
     "opted_out": "The operator of its domain opted out.",
+    "too_long": "The name is too long.",
     "blocked": "An operator of this registry blocked it.",
     "too_many": "Too many hosts of its domain wait for their first visit.",
     "client_domain": "You submitted too many new hosts of its domain within a day.",
     "client_unresolved": "Too many names that you submitted within a day have no address.",
 }
-_NO_NAME: Final = "Not the name of a public host."
+_FIXES: Final[Mapping[str, str]] = {
+    "repeated": "Leave it out.",
+    "opted_out": "Only its operator can end that.",
+    "blocked": "Write to the contact address on the page about the crawler.",
+    "too_many": "Submit it later.",
+    "client_domain": "Submit it later, or submit the domain itself.",
+    "client_unresolved": "Check the names, and submit it later.",
+}
+_HOST_NAME: Final = "Write the name under which the internet reaches the site, such as api.your-site.com."
 _UNKNOWN: Final = "There is no list of submitted hosts at this address."
 
 _SUBMIT: Final = describe_write(
@@ -108,7 +118,7 @@ async def submit(request: Request) -> Response:
     **describe_read(schemas.ListStatus, problems.NOT_FOUND),
     summary="The state of submitted hosts",
     description="Waiting, being visited, listed, or not listed with the reasons and what a check of its documents "
-    "says. Lists are kept for 30 days.",
+    "says. `visited_since` tells whether that is from a visit after the submission. Lists are kept for 30 days.",
 )
 async def state(request: Request, id: SubmissionPath, limit: SubmittedLimit = 20, offset: ListOffset = 0) -> Response:
     charge(request, limit // _HOSTS_OF_UNIT)
@@ -120,6 +130,7 @@ async def state(request: Request, id: SubmissionPath, limit: SubmittedLimit = 20
         "submitted_at": timestamp(status.asked_at),
         "is_complete": status.is_done,
         "counts": dict(status.counts) | ({"refused": len(status.refused)} if status.refused else {}),
+        "done": status.done,
         "hosts": [_host(host, base) for host in status.hosts],
         "next_offset": status.next_index,
         "refused": _refused(status.refused),
@@ -144,15 +155,23 @@ def _refused(refused: Sequence[Mapping[str, Any]]) -> list[schemas.RefusedHost]:
         {
             "index": one["index"],
             "code": one["code"],
-            "says": _SAYS.get(one["code"], _NO_NAME),
+            "says": _SAYS.get(one["code"]) or _sentence(one["code"]),
+            "fix": _FIXES.get(one["code"], _HOST_NAME),
             "retry_at": timestamp(datetime.fromisoformat(one["retry_at"])) if "retry_at" in one else None,
         }
         for one in refused
     ]
 
 
+def _sentence(code: str) -> str:
+    """Return which rule of host names a name breaks."""
+    text = message_of(code)
+    return f"{text[0].upper()}{text[1:]}."
+
+
 def _host(host: SubmittedHostStatus, base: str) -> schemas.SubmittedHost:
     now, status = host.now, host.status
+    step = status.next_step if status else next_step("opted_out" if now.state == "opted_out" else "dropped")
     shown: schemas.SubmittedHost = {
         "index": now.index,
         "domain": now.host,
@@ -161,6 +180,10 @@ def _host(host: SubmittedHostStatus, base: str) -> schemas.SubmittedHost:
         "reasons": status.reasons if status else [],
         "findings": _findings(host),
         "finding_count": len(status.findings) if status else 0,
+        "visited_since": now.visited_since,
+        "recheck_bound": status.recheck_bound if status else None,
+        "recheck_at": timestamp(status.recheck_at) if status else None,
+        "next_step": shown_step(step, base, (status and status.alias_of) or now.host),
         "last_visit_at": timestamp(status.last_visit_at) if status else None,
         "next_visit_at": timestamp(status.next_visit_at) if status else None,
         "status_url": status_url(base, now.host),

@@ -13,10 +13,17 @@ from typing import Any, Final, cast
 import orjson
 from fastapi import Request, Response
 
-from registry.actions.frontier.recheck import Recheck
+from registry.actions.frontier.recheck import (
+    AGAIN_AFTER,
+    MOST_OF_CLIENT,
+    MOST_OF_CLIENT_AND_DOMAIN,
+    MOST_OF_DOMAIN,
+    Recheck,
+)
 from registry.actions.frontier.submit import MAX_PER_CLIENT, MAX_UNRESOLVED, Submission
 from registry.actions.queries.inspect import HostReport, ServiceView, StoredService
 from registry.api.documents import describe_write, json_body
+from registry.api.opt_outs import refuse_opted_out
 from registry.api.params import Wait
 from registry.api.rows import trust
 from registry.api.schemas import submission as schemas
@@ -27,12 +34,13 @@ from registry.core.model.documents import Json
 from registry.core.model.listing import TrustLevel
 from registry.core.names.domains import InvalidName, is_confusable
 from registry.core.reading.injection import injection_flags
+from registry.core.visiting.next_steps import NextStep, Page
 from registry.edge import problems
 from registry.edge.bodies import checked
 from registry.edge.connections import long_poll
 from registry.edge.problems import Problem
 from registry.edge.requests import MAX_INLINE_DOCUMENT, MAX_INLINE_SERVICE, base_url, client_of, computed, registry_of
-from registry.edge.responses import data_response, status_url
+from registry.edge.responses import data_response, status_url, timestamp
 from registry.edge.routing import parse_body, strict_router
 from registry.wiring import Waypost, utc_now
 
@@ -47,6 +55,26 @@ _REFUSED: Final[Mapping[str, str]] = {
     "visited before can be submitted.",
 }
 """State of a refused submission -> the detail of the problem."""
+
+AGAIN_SECONDS: Final = int(AGAIN_AFTER.total_seconds())
+BOUNDS: Final = (
+    f"Within a day, one client may ask for {MOST_OF_CLIENT} visits, {MOST_OF_CLIENT_AND_DOMAIN} of them to one domain, "
+    f"and all clients together for {MOST_OF_DOMAIN} visits to one domain; a host that was visited less than "
+    f"{AGAIN_SECONDS} seconds ago is not visited again."
+)
+BOUND_TEXTS: Final[Mapping[str, str]] = {
+    "too_soon": f"It was visited less than {AGAIN_SECONDS} seconds ago.",
+    "asked_for_time": "The host itself asks not to be visited before that time.",
+    "client_budget": f"You have used all visits that one client may ask for. {BOUNDS}",
+    "domain_budget": f"All visits that clients may ask for to this domain were used. {BOUNDS}",
+}
+"""Bound of visits on request -> what it says."""
+
+_PAGES: Final[Mapping[Page, str]] = {
+    "bot": "/bot", "check": "/check", "claim": "/claim/%s", "formats": "/formats", "opt_out": "/opt-out/%s",
+    "owner": "/owner/%s", "recheck": "/s/%s/recheck", "service": "/s/%s", "submit": "/submit?hosts=%s",
+}  # fmt: skip
+"""Page of a next step -> its path; %s stands for the host."""
 
 _POSTPONED: Final = "Queued; the visit is postponed, because a daily budget is spent. The status says which one."
 
@@ -74,11 +102,17 @@ router = strict_router(tags=["submission"])
         body=_BODY,
         own={
             problems.NOT_LISTED.slug: {"errors": ["capabilities[0].name: A capability has no name."]},
-            problems.ALREADY_KNOWN.slug: {"status_url": f"{EXAMPLE_SERVICE_URL}/status"},
+            problems.ALREADY_KNOWN.slug: {
+                "status_url": f"{EXAMPLE_SERVICE_URL}/status",
+                "code": "too_soon",
+                "retry_at": "2026-11-20T03:01:11.000Z",
+            },
         }
     ),
     summary="Submit a host",
-    description="`{domain}` queues the host for a visit and waits up to `wait` seconds for it. `{manifest}` is checked "
+    description="`{domain}` queues the host for a visit and waits up to `wait` seconds for it. A host that was visited "
+    "before is visited again, within the bounds of `POST /api/verify/{domain}`; beyond them the answer is 409, with "
+    "`Retry-After`. `{manifest}` is checked "
     "and answered, but never listed: a service is listed once its own host serves the manifest.",
 )  # fmt: skip
 async def submit(request: Request, wait: Wait = None) -> Response:
@@ -120,9 +154,9 @@ async def _submit_host(request: Request, name: str, wait: int | None) -> Respons
     except InvalidName as refusal:
         raise Problem(problems.INVALID_NAME, f"Not a host to visit: {refusal}.", code=refusal.code) from None
     url = status_url(base_url(request), submission.host)
-    check_refused(submission, since, _REFUSED)
+    await check_refused(request, submission, since, _REFUSED)
     if submission.state == "known":
-        raise Problem(problems.ALREADY_KNOWN, "This host is already known.", status_url=url, domain=submission.host)
+        raise await _known(request, submission, since, url)
     if is_postponed(submission):
         return _queued_response(request, submission.host, url, postponed=True)
     if await is_visited(request, submission, since, wait):
@@ -130,10 +164,39 @@ async def _submit_host(request: Request, name: str, wait: int | None) -> Respons
     return _queued_response(request, submission.host, url)
 
 
-def check_refused(asked: Submission | Recheck, since: datetime, says: Mapping[str, str]) -> None:
+async def _known(request: Request, submission: Submission, since: datetime, url: str) -> Problem:
+    """Return the problem of a host that was visited, and is not visited again now."""
+    status = await registry_of(request).queries.status(submission.host)
+    bound = submission.bound or "too_soon"
+    members: dict[str, Any] = {
+        "domain": submission.host,
+        "status_url": url,
+        "code": bound,
+        "retry_at": timestamp(submission.retry_at),
+        "last_visit_at": timestamp(status.last_visit_at) if status else None,
+        "outcome": status.outcome if status else None,
+        "next_visit_at": timestamp(submission.next_visit_at),
+    }
+    if status is not None:
+        members["next_step"] = shown_step(status.next_step, base_url(request), status.alias_of or status.host)
+    detail = f"This host was visited already, and is not visited again now. {BOUND_TEXTS.get(bound, '')}".rstrip()
+    headers = {"Retry-After": seconds_until(submission.retry_at, since)}
+    return Problem(problems.ALREADY_KNOWN, detail, headers=headers, **members)
+
+
+def shown_step(step: NextStep, base: str, host: str) -> schemas.NextStep:
+    """Return the next step with the URL of its page. `host`: the host that the page is about."""
+    path = _PAGES[step.page]
+    return {"says": step.says, "page": step.page, "url": base + (path % host if "%s" in path else path)}
+
+
+async def check_refused(
+    request: Request, asked: Submission | Recheck, since: datetime, says: Mapping[str, str]
+) -> None:
     """Raise Problem when the host is not visited. `says`: state of a refusal for some time -> detail of the problem."""
     if asked.state == "opted_out":
-        raise Problem(problems.OPTED_OUT, "The operator of this domain opted out.")
+        await refuse_opted_out(request, asked.host)
+        raise Problem(problems.OPTED_OUT, "The operator of this domain opted out.", domain=asked.host)
     if asked.state == "blocked":
         raise Problem(problems.BLOCKED, "An operator of this registry blocked this host.", domain=asked.host)
     if asked.state in says:
@@ -167,7 +230,7 @@ async def _visited_response(request: Request, waypost: Waypost, host: str, url: 
             return _queued_response(request, host, url)
     stored = await waypost.queries.stored_service(host, include_details=True)
     if stored is None:
-        raise not_listed(host, status, url)
+        raise not_listed(host, status, url, base_url(request))
     data = await computed(request, stored.size, MAX_INLINE_SERVICE, _visited, host, stored, url, host=host)
     return data_response(request, data, status=201, headers={"Location": url})
 
@@ -201,10 +264,12 @@ def _queued_response(request: Request, host: str, url: str, *, postponed: bool =
     return data_response(request, data, status=202, headers={"Location": url})
 
 
-def not_listed(host: str, status: HostReport | None, url: str, **more: Any) -> Problem:
+def not_listed(host: str, status: HostReport | None, url: str, base: str, **more: Any) -> Problem:
     """Return the problem of a visited host; `more`: further members."""
     detail = "The host was visited; it serves no document of an agent service."
     faults = list(status.reasons) if status and status.reasons else [detail]
+    if status is not None:
+        more["next_step"] = shown_step(status.next_step, base, status.alias_of or host)
     members = {"domain": host, "status_url": url, **more, "untrusted_text": ["errors"]}
     return Problem(problems.NOT_LISTED, detail, errors=faults, **members)
 

@@ -72,6 +72,8 @@ FORBIDDEN = ProblemType("forbidden", 403, "Forbidden", "The token is valid, but 
 BLOCKED = ProblemType("blocked", 403, "Blocked", "An operator of this registry keeps this host from being visited.")
 OPTED_OUT = ProblemType("opted-out", 403, "Opted out",
     "The operator of this domain opted out; it is neither visited nor listed.")
+GONE = ProblemType("gone", 410, "Gone",
+    "The operator of this site opted out, so nothing is shown of it. `way_back` says how the operator can return.")
 MIRRORED = ProblemType("mirrored", 403, "Mirrored",
     "This registry mirrors another one, which decides about its entries: ask there. `origin` is the address of the "
     "host's entry in that registry.")
@@ -93,7 +95,8 @@ METHOD_NOT_ALLOWED = ProblemType("method-not-allowed", 405, "Method not allowed"
 REQUEST_TIMEOUT = ProblemType("request-timeout", 408, "Request timeout",
     "The request was not received in time. Send it again, and faster.")
 ALREADY_KNOWN = ProblemType("already-registered", 409, "Already registered",
-    "The host is already known; see its status at `status_url`.")
+    "The host was visited already, and `code` says what forbids another visit now. `retry_at` says until when; "
+    "`status_url` has the results of the last visit.")
 REQUEST_IN_PROGRESS = ProblemType("request-in-progress", 409, "Request in progress",
     "The first request with this `Idempotency-Key` is still being worked on. Send it again after `Retry-After`.")
 KEY_REUSED = ProblemType("idempotency-key-reused", 422, "Idempotency-Key reused",
@@ -131,7 +134,7 @@ BUSY = ProblemType("busy", 503, "Busy",
 PROBLEM_TYPES: Final[tuple[ProblemType, ...]] = (
     BAD_REQUEST, UNKNOWN_PARAMETER, INVALID_PARAMETER, INVALID_VALUE, UNREADABLE_BODY, INVALID_BODY, INVALID_NAME,
     INVALID_CURSOR, CURSOR_EXPIRED, UNAUTHORIZED, FORBIDDEN, BLOCKED, OPTED_OUT, MIRRORED, FOREIGN_ORIGIN, NOT_FOUND,
-    UNKNOWN_SERVICE, UNKNOWN_CAPABILITY, UNKNOWN_DOCUMENT, NO_BYTES, NOT_THEN, METHOD_NOT_ALLOWED,
+    GONE, UNKNOWN_SERVICE, UNKNOWN_CAPABILITY, UNKNOWN_DOCUMENT, NO_BYTES, NOT_THEN, METHOD_NOT_ALLOWED,
     NOT_ACCEPTABLE, REQUEST_TIMEOUT, ALREADY_KNOWN, REQUEST_IN_PROGRESS, KEY_REUSED, UNTRANSLATABLE, BODY_TOO_LARGE,
     UNSUPPORTED_MEDIA_TYPE, RANGE_NOT_SATISFIABLE, MISDIRECTED, NOT_LISTED, RATE_LIMITED, HEAD_TOO_LARGE, INTERNAL,
     UNAVAILABLE, TOO_MANY_CONNECTIONS, BUSY,

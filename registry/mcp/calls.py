@@ -21,6 +21,7 @@ _HINTS: Final[Mapping[str, str]] = {
     "invalid-name": "Pass the name of a public host, such as api.pigeonpost.example.",
     "blocked": _ELSEWHERE,
     "opted-out": _ELSEWHERE,
+    "gone": _ELSEWHERE,
     "mirrored": "Submit the host there.",
     "body-too-large": "Send the document to POST /api/validate of this registry.",
     "unknown-parameter": "This registry is of another version; install that version of `waypost`, or use its HTTP API.",
@@ -153,7 +154,7 @@ class ToolCalls:
         try:
             body = await self._service_body(caller, _host(urlsplit(url).hostname or ""))
         except (ApiRefusal, ValueError) as refused:
-            if isinstance(refused, ApiRefusal) and refused.slug not in ("unknown-service", "invalid-name"):
+            if isinstance(refused, ApiRefusal) and refused.slug not in ("unknown-service", "gone", "invalid-name"):
                 raise
             body = b""
         seen = await self.source.worked(caller, len(body), results.seen, body, url, max_bytes) if body else None
@@ -170,7 +171,7 @@ class ToolCalls:
         columns, missing = [], []
         for host in hosts:
             answer = await self.source.ask(caller, f"/api/services/{host}")
-            if answer.status == 404:
+            if answer.status in (404, 410):
                 missing.append(host)
                 continue
             if answer.status != 200:

@@ -555,6 +555,8 @@ def submitted(answer: Mapping[str, Any], slug: str | None) -> Result:
     data = answer if slug else answer["data"]
     state = {_NOT_LISTED: "not_listed", _KNOWN: "known"}.get(slug or "", data.get("status", "listed"))
     message = data["detail"] if slug else data["message"]
+    if step := data.get("next_step"):
+        message = f"{message} {step['says']}"
     reasons = data.get("errors", []) if slug == _NOT_LISTED else []
     content = {
         "domain": data["domain"],

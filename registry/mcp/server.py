@@ -158,7 +158,7 @@ class _Answers:
         except BadArguments:
             raise _no_resource() from None
         except ApiRefusal as refused:
-            if refused.slug in ("unknown-service", "invalid-name"):
+            if refused.slug in ("unknown-service", "gone", "invalid-name"):
                 raise _no_resource() from None
             raise MCPError(_REFUSED, refused.detail) from None
         content = orjson.dumps(result.content).decode()

@@ -4,6 +4,7 @@ A submission records its client, the name looked up for it, and the result. The 
 (start-time fair queueing). A list of submitted hosts, with the result for each, is found by id or Idempotency-Key.
 """
 
+from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
@@ -69,15 +70,18 @@ SELECT s.index, s.domain, s.host, s.state AS was,
             THEN CASE WHEN d.lease_token IS NOT NULL AND d.next_visit_at > :now THEN 'visiting' ELSE 'waiting' END
         WHEN v.host IS NOT NULL THEN 'listed'
         ELSE 'not_listed'
-    END AS state
+    END AS state,
+    coalesce(h.last_visit_at >= l.asked_at, false) AS visited_since
 FROM submitted_hosts s
+JOIN submission_lists l ON l.id = s.list
 LEFT JOIN hosts h ON h.domain = s.domain AND h.host = s.host
 LEFT JOIN domains d ON d.domain = s.domain
 LEFT JOIN services v ON v.domain = s.domain AND v.host = s.host AND NOT v.hidden
 WHERE s.list = :list
 """
 _PAGE: Final = text(f"{_STATES} AND s.index >= :after ORDER BY s.index LIMIT :limit")
-_COUNTS = text(f"SELECT state, count(*) FROM ({_STATES}) states GROUP BY state")  # noqa: S608  # our own texts
+_DONE: Final = "state IN ('opted_out', 'dropped') OR state IN ('listed', 'not_listed') AND visited_since"
+_COUNTS = text(f"SELECT state, {_DONE}, count(*) FROM ({_STATES}) states GROUP BY 1, 2")  # noqa: S608  # our own texts
 
 _FORGET_CLIENTS = text("""
 UPDATE submission_lists SET client = NULL, key = NULL WHERE client IS NOT NULL AND asked_at <= :before
@@ -116,13 +120,15 @@ class SubmittedHostRecord:
 
 @dataclass(frozen=True, slots=True)
 class HostState:
-    """State of a submitted host. `was`: the result of its submission."""
+    """State of a submitted host. `was`: the result of its submission. `visited_since`: its last visit is later than the
+    submission."""
 
     index: int
     domain: str
     host: str
     was: str
     state: Literal["waiting", "visiting", "listed", "not_listed", "opted_out", "dropped"]
+    visited_since: bool
 
 
 class Submissions(Repository):
@@ -215,9 +221,14 @@ class Submissions(Repository):
         bound = {"list": list_id, "after": after, "limit": limit, "now": now}
         return await self._list(HostState, _PAGE, bound)
 
-    async def state_counts(self, list_id: UUID, *, now: datetime) -> dict[str, int]:
-        """Return the number of hosts of the list by state."""
-        return dict((await self._execute(_COUNTS, {"list": list_id, "now": now})).all())
+    async def state_counts(self, list_id: UUID, *, now: datetime) -> tuple[dict[str, int], int]:
+        """Return the number of hosts of the list by state, and how many are done: visited since the submission, or not
+        visited any more."""
+        counts, done = Counter[str](), 0
+        for state, is_done, number in (await self._execute(_COUNTS, {"list": list_id, "now": now})).all():
+            counts[state] += number
+            done += number if is_done else 0
+        return dict(counts), done
 
     async def erase_list_clients(self, *, before: datetime) -> int:
         """Erase the clients and keys of lists made before then."""

@@ -37,9 +37,16 @@ async def test_an_opt_out_with_proof_takes_effect_with_its_commit(own_api: Api) 
     listed = await own_api.json("/api/services", include_unverified="true", limit="100")
     assert PIGEON not in str(listed)
     assert PIGEON not in str(await own_api.json("/api/health"))
-    for path in ("", "/capabilities/create_parcel", "/manifest/awp"):
+    for path in ("/capabilities/create_parcel", "/manifest/awp"):
         assert (await own_api.get(f"/api/services/{PIGEON}{path}")).status_code == 404
-    assert (await own_api.post("/api/services?wait=0", json={"domain": PIGEON})).status_code == 403
+    refusals = [await own_api.get(f"/api/services/{PIGEON}{path}") for path in ("", "/status")]
+    refusals.append(await own_api.post("/api/services?wait=0", json={"domain": PIGEON}))
+    assert [refusal.status_code for refusal in refusals] == [410, 410, 403]
+    for refusal in refusals:
+        body = refusal.json()
+        assert (body["domain"], body["how"], body["status_url"]) == (PIGEON, "file", PUBLIC_URL + URL)
+        assert f"https://{PIGEON}/.well-known/waypost-optout.txt" in body["way_back"]
+        assert body["way_back"] in body["detail"]
     status = (await own_api.json(URL))["data"]
     assert (status["opted_out"], status["how"], status["request"]["verdict"]) == (True, "file", "opted_out")
 
@@ -51,6 +58,17 @@ async def test_a_request_without_proof_changes_nothing(own_api: Api) -> None:
     assert repeated["request"]["verdict"] == "no_proof"
     assert repeated["request"]["again_at"] > datetime.now(UTC).isoformat()
     assert (await own_api.get(f"/api/services/{PIGEON}")).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("confirmed", "status"), [(PIGEON, 202), (f" {PIGEON.upper()}. ", 202), ("pigeonpost.example", 400), ("", 400)]
+)
+async def test_a_name_that_is_typed_again_has_to_be_the_same(own_api: Api, confirmed: str, status: int) -> None:
+    answer = await own_api.post("/api/opt-outs", json={"domain": PIGEON, "confirm": confirmed})
+    assert answer.status_code == status
+    if status == 400:
+        assert answer.json()["code"] == "not_confirmed"
+        assert len(await own_api.waypost.opt_outs.claim(10)) == 0
 
 
 async def test_a_readmission_is_not_possible_within_a_day(own_api: Api) -> None:

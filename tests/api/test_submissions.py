@@ -35,14 +35,16 @@ async def test_the_states_of_a_list_are_shown_at_its_address(own_api: Api) -> No
     assert data["refused"][0]["says"] and data["refused"][0]["retry_at"] is None
     path = f"{PATH}/{data['id']}"
     status = (await own_api.json(path))["data"]
-    assert [(host["domain"], host["state"]) for host in status["hosts"]] == [(NEW, "waiting"), (PIGEON, "listed")]
-    assert status["counts"] == {"waiting": 1, "listed": 1, "refused": 2}
+    assert [(host["domain"], host["state"]) for host in status["hosts"]] == [(NEW, "waiting"), (PIGEON, "waiting")]
+    assert (status["counts"], status["done"]) == ({"waiting": 2, "refused": 2}, 0)
+    assert [host["visited_since"] for host in status["hosts"]] == [False, False]
     assert (status["is_complete"], status["next_offset"], status["refused"]) == (True, None, data["refused"])
 
     broken = adp_manifest(NEW, "fold") | {"capabilities": [{"name": "fold"}]}
     await crawl(own_api.store, {**SITES, NEW: {ADP: Page(broken)}}, datetime.now(UTC))
     host = (await own_api.json(path))["data"]["hosts"][0]
     assert (host["state"], host["outcome"]) == ("listed", "found") and host["reasons"] and host["next_visit_at"]
+    assert (host["visited_since"], host["next_step"]["page"]) == (True, "check")
     finding = host["findings"][0]
     assert (finding["severity"], finding["document"]) == ("error", f"https://{NEW}{ADP}")
     assert finding["pointer"] and finding["says"] and finding["fix"]
@@ -56,6 +58,17 @@ async def test_a_host_without_a_service_has_the_reasons(own_api: Api) -> None:
     (host,) = status["hosts"]
     assert host["state"] == "not_listed" and any("malformed" in reason for reason in host["reasons"])
     assert status["counts"] == {"not_listed": 1}
+
+
+async def test_a_visit_before_the_submission_does_not_make_it_done(own_api: Api) -> None:
+    await submitted(own_api, PIGEON)
+    await crawl(own_api.store, SITES, datetime.now(UTC))
+    again = await submitted(own_api, PIGEON)
+    assert (again["accepted"], again["refused"]) == (1, [])
+    status = (await own_api.json(f"{PATH}/{again['id']}"))["data"]
+    (host,) = status["hosts"]
+    assert (host["state"], host["visited_since"], status["done"]) == ("listed", False, 0)
+    assert host["recheck_bound"] == "too_soon" and host["recheck_at"] > host["last_visit_at"]
 
 
 async def test_lists_are_read_in_pages(own_api: Api) -> None:

@@ -14,8 +14,8 @@ from registry.store.records import OptOutRecord
 from tests.api.sites import NEW, NOTHING, PIGEON, SITES
 from tests.support import shapes
 from tests.support.api import PUBLIC_URL, Api
-from tests.support.builders import Page, Site, adp_manifest, adp_site, finish, hosts_of, record, take
-from tests.support.database import rows
+from tests.support.builders import Page, Site, adp_manifest, adp_site, crawl, finish, hosts_of, record, take
+from tests.support.database import execute, rows
 from tests.support.hang import HANG_SECONDS
 from tests.support.shapes import assert_shape
 
@@ -101,11 +101,44 @@ async def test_a_client_waits_as_long_as_requested_and_is_queued_once(own_api: A
     assert [host.host for job in lease.domains for host in job.hosts].count(NEW) == 1
 
 
-async def test_a_listed_host_is_a_conflict(own_api: Api) -> None:
+async def test_a_mended_host_is_submitted_again_and_visited(own_api: Api) -> None:
+    broken = {"/.well-known/agent": Page(b'{"spec_version": "1.0", }')}
+    for site, status in ((broken, 422), (adp_site(NEW, "fold_letters"), 201), (adp_site(NEW, "fold_maps"), 201)):
+        worker = asyncio.create_task(visit_next(own_api, site))
+        response = await own_api.post("/api/services?wait=20", json={"domain": NEW})
+        await worker
+        assert response.status_code == status, response.text
+        await pass_time(own_api, minutes=2)
+    capabilities = (await own_api.json(f"/api/services/{NEW}"))["data"]["manifest"]["capabilities"]
+    assert [capability["name"] for capability in capabilities] == ["fold_maps"]
+
+
+async def test_a_host_that_was_just_visited_is_a_conflict_that_says_when(own_api: Api) -> None:
+    await visit_submitted(own_api, PIGEON)
     response = await own_api.post("/api/services", json={"domain": PIGEON})
     assert response.status_code == 409
-    assert_shape(shapes.FAILED, response.json())
-    assert response.json()["status_url"] == f"{PUBLIC_URL}/api/services/{PIGEON}/status"
+    body = response.json()
+    assert_shape(shapes.FAILED, body)
+    assert body["status_url"] == f"{PUBLIC_URL}/api/services/{PIGEON}/status"
+    assert (body["code"], body["outcome"], body["next_step"]["page"]) == ("too_soon", "found", "claim")
+    assert body["last_visit_at"] < body["retry_at"] < body["next_visit_at"]
+    assert 0 < int(response.headers["retry-after"]) <= 60
+    status = (await own_api.json(f"/api/services/{PIGEON}/status"))["data"]
+    assert (status["recheck_bound"], status["recheck_at"]) == ("too_soon", body["retry_at"])
+    await pass_time(own_api, minutes=2)
+    status = (await own_api.json(f"/api/services/{PIGEON}/status"))["data"]
+    assert (status["recheck_bound"], status["recheck_at"]) == (None, None)
+
+
+async def visit_submitted(api: Api, host: str) -> None:
+    assert (await api.post("/api/services?wait=0", json={"domain": host})).status_code == 202
+    await crawl(api.store, SITES, datetime.now(UTC))
+
+
+async def pass_time(api: Api, *, minutes: int) -> None:
+    """Make all visits and submissions older by this."""
+    ago = f"- interval '{minutes} minutes'"
+    await execute(api.store, f"UPDATE hosts SET last_visit_at = last_visit_at {ago}, submitted_at = submitted_at {ago}")
 
 
 async def test_a_host_without_documents_is_queued_again(own_api: Api) -> None:

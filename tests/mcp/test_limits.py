@@ -65,7 +65,7 @@ async def test_submissions_have_their_own_limit(own_api: Api) -> None:
         assert over_http.status_code == 202
         second = await _tool(client, "submit_service", domain=PIGEON)
         assert _left(second, "submissions") == 0
-        assert second.json()["result"]["structuredContent"]["state"] == "known"
+        assert second.json()["result"]["structuredContent"]["state"] == "queued"
         third = (await _tool(client, "submit_service", domain=PIGEON)).json()["result"]
         assert third["isError"] is True
         assert "submissions" in third["content"][0]["text"]

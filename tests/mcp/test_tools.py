@@ -16,7 +16,7 @@ from mcp.client.client import Client
 from registry.mcp.server import SERVICE_TEMPLATE, STATUS_RESOURCE
 from registry.mcp.tools import TOOLS_BY_PROFILE
 from registry.store.mirroring import MirrorRecord
-from tests.api.sites import AWKWARD, AWKWARD_NAME, BIKES, CARD, ELSEWHERE, NEW, NOTHING, PIGEON
+from tests.api.sites import AWKWARD, AWKWARD_NAME, BIKES, CARD, ELSEWHERE, NEW, NOTHING, PIGEON, SITES
 from tests.api.sites import TOOLS as TOOL_HOST
 from tests.api.test_ownership import pinned
 from tests.mcp.serving import ERAS, MODERN, called, connected, posted, refused, served
@@ -384,8 +384,10 @@ async def test_a_host_is_submitted(own_api: Api) -> None:
     async with served(own_api.waypost, settings) as address, connected(address) as client:
         queued = await called(client, "submit_service", domain=f"https://{NEW}/x")
         assert (queued["domain"], queued["state"]) == (NEW, "queued")
+        assert (await called(client, "submit_service", domain=PIGEON))["state"] == "queued", "known hosts too"
+        await crawl(own_api.store, SITES, datetime.now(UTC))
         known = await called(client, "submit_service", domain=PIGEON)
-        assert known["state"] == "known"
+        assert known["state"] == "known" and "less than 60 seconds ago" in known["message"]
         assert "Not a host" in await refused(client, "submit_service", domain="localhost")
 
 

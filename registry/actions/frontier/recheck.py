@@ -11,6 +11,7 @@ from typing import Final, Literal
 
 from registry.actions.frontier import submit
 from registry.actions.mirroring.apply import refuse_in_mirror
+from registry.core.access.holds import Limits
 from registry.core.model.documents import Outcome
 from registry.core.names.domains import Host
 from registry.core.scheduling.policy import DueReason
@@ -91,9 +92,13 @@ async def submit_host(uow: UnitOfWork, host: Host, client: str | None, now: date
     return "queued", await _queue(uow, known, client, whole_plan=True, now=now)
 
 
-async def bound_of_all(uow: UnitOfWork, known: HostRecord, now: datetime) -> tuple[RecheckState, datetime] | None:
+async def bound_of_all(
+    uow: UnitOfWork, known: HostRecord, limits: Limits, now: datetime
+) -> tuple[RecheckState, datetime | None] | None:
     """Return why nobody but the owner can request a visit now, and until when; None if a visit can be requested. The
     budgets of single clients are not considered."""
+    if not limits.may_be_visited(known.host):
+        return ("opted_out" if limits.has_opted_out(known.host) else "blocked"), None
     refusal = await _refusal(uow, known, None, by_owner=False, now=now)
     return refusal or await _budget_refusal(uow, known.domain, None, now)
 

@@ -16,6 +16,7 @@ from uuid import UUID
 
 from registry.actions import Clock, call_of
 from registry.actions.frontier.lease import ANSWERED, BUDGET_WINDOW, WHOLE_PLAN_EVERY, further_steps, host_job, is_short
+from registry.actions.frontier.recheck import RecheckState, bound_of_all
 from registry.actions.frontier.submit import SEED_HEAD_START, SUBMISSION_HEAD_START, is_waiting
 from registry.actions.recording.conclude import StoredDomains, compare, conclude
 from registry.core.access.holds import HOLD_KINDS, HoldKind
@@ -34,6 +35,7 @@ from registry.core.scheduling.policy import sentence, shown_time
 from registry.core.scoring.rubric import rule_of
 from registry.core.translating import SourceDocument
 from registry.core.visiting import limits, probes
+from registry.core.visiting.next_steps import NextStep, next_step
 from registry.core.visiting.shares import SKIPPED_TEXTS
 from registry.core.visiting.visits import FinishedDomain, Visit
 from registry.store import records
@@ -140,7 +142,8 @@ class HostReport:
     `reasons`: sentences that say why it is not listed or which problems it has. `next_visit_at`: never in the past;
     None if not scheduled. `unasked`: paths of the plan that were not requested yet. `injection_flags`: codes of the
     patterns of prompt injection found in its documents. `seen_at`: when its documents were last seen, if listed.
-    `findings`: of its documents; empty if it opted out.
+    `findings`: of its documents; empty if it opted out. `recheck_bound`: what keeps everyone from requesting a visit
+    now, as `Recheck.state` has it, or None; `recheck_at`: until when.
     """
 
     domain: str
@@ -160,6 +163,9 @@ class HostReport:
     seen_at: datetime | None
     response_ms: int | None
     findings: tuple[FindingRecord, ...]
+    recheck_bound: RecheckState | None
+    recheck_at: datetime | None
+    next_step: NextStep
 
 
 @dataclass(frozen=True, slots=True)
@@ -300,13 +306,14 @@ class SubmittedHostStatus:
 
 @dataclass(frozen=True, slots=True)
 class SubmissionListStatus:
-    """`counts`: number of accepted hosts by state. `refused`: as in `submit.SubmissionList`. `next_index`: where the
-    next page begins, or None."""
+    """`counts`: number of accepted hosts by state. `done`: visited since the submission, or not visited any more.
+    `refused`: as in `submit.SubmissionList`. `next_index`: where the next page begins, or None."""
 
     id: UUID
     asked_at: datetime
     is_done: bool
     counts: Mapping[str, int]
+    done: int
     refused: Sequence[Mapping[str, Any]]
     hosts: Sequence[SubmittedHostStatus]
     next_index: int | None
@@ -433,6 +440,7 @@ class QueryActions:
             findings = await uow.catalogue.findings(domain, host)
             log = await uow.ledger.visits(domain, host, limit=LOG_READ)
             documents = await uow.documents.of([domain]) if known is not None else ()
+            bound = None if known is None else await bound_of_all(uow, known, limits, now)
         if known is None:
             return None
         opted_out, holds = limits.has_opted_out(host), limits.kinds(host)
@@ -442,6 +450,7 @@ class QueryActions:
         if not opted_out and "blocked" not in holds:
             is_queued = known.last_visit_at is None or is_waiting(known, now)
             state = "listed" if is_listed else "queued" if is_queued else "not_listed"
+        errors = (rule for one in findings if (rule := rule_of(one.reason)) and rule.severity is Severity.ERROR)
         return HostReport(
             domain=domain,
             host=host,
@@ -468,7 +477,13 @@ class QueryActions:
             seen_at=shown.seen_at if shown else None,
             response_ms=known.response_ms,
             findings=() if opted_out else findings,
-        )
+            recheck_bound=bound[0] if bound else None,
+            recheck_at=bound[1] if bound else None,
+            next_step=next_step(
+                "waiting" if state == "queued" else state, known.outcome, known.reason, holds=holds,
+                alias_of=known.alias_of, has_errors=any(errors),
+            ),
+        )  # fmt: skip
 
     async def list_status(self, list_id: UUID, *, after: int, limit: int) -> SubmissionListStatus | None:
         """Return a page of the list, from the host at place `after` on; None if the list is unknown."""
@@ -477,7 +492,7 @@ class QueryActions:
             record = await uow.submissions.get_list(list_id)
             if record is None:
                 return None
-            counts = await uow.submissions.state_counts(list_id, now=now)
+            counts, done = await uow.submissions.state_counts(list_id, now=now)
             states = await uow.submissions.states(list_id, after=after, limit=limit + 1, now=now)
         shown = states[:limit]
         statuses = [None if one.state == "opted_out" else await self.status(one.host) for one in shown]
@@ -486,6 +501,7 @@ class QueryActions:
             asked_at=record.asked_at,
             is_done=record.done_at is not None,
             counts=counts,
+            done=done,
             refused=record.refused,
             hosts=[SubmittedHostStatus(one, about) for one, about in zip(shown, statuses, strict=True)],
             next_index=states[limit].index if len(states) > limit else None,

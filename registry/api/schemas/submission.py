@@ -21,6 +21,26 @@ class Unasked(Shape):
     next_whole_plan_at: Annotated[base.Timestamp | None, about("null: never on its own.", "2026-11-21T03:00:11.000Z")]
 
 
+class NextStep(Shape):
+    says: Annotated[str, sample("It is listed. Prove that it is yours to decide about the entry.")]
+    page: Annotated[
+        Literal["bot", "check", "claim", "formats", "opt_out", "owner", "recheck", "service", "submit"], sample("claim")
+    ]
+    url: Annotated[str, about("The page on which to go on.", f"https://registry.example/claim/{base.EXAMPLE_HOST}")]
+
+
+_NextStep = Annotated[NextStep, about("What its operator can do now.")]
+_RecheckBound = Annotated[
+    str | None,
+    about(
+        "null: everyone can have it visited now. Otherwise what forbids it: too_soon, asked_for_time, domain_budget, "
+        "opted_out, blocked, or a bound of submissions.",
+        "too_soon",
+    ),
+]
+_RecheckAt = Annotated[base.Timestamp | None, about("Until when `recheck_bound` holds.", "2026-11-20T03:01:11.000Z")]
+
+
 class StatusData(Shape):
     domain: base.HostName
     confusable: base.Confusable
@@ -34,6 +54,9 @@ class StatusData(Shape):
     alias_of: Annotated[str | None, about("The host that answers for this one: the apex or www.", None)]
     crawl_failures: Annotated[int, sample(0)]
     freshness: base.Freshness
+    recheck_bound: _RecheckBound
+    recheck_at: _RecheckAt
+    next_step: _NextStep
     unasked: Annotated[Unasked, about("Paths of the probe plan that were not requested yet, and when they will be.")]
     status_url: base.StatusUrl
     injection_flags: base.InjectionFlags
@@ -100,6 +123,7 @@ class OptOutSubmission(Shape):
 
     domain: base.SubmittedName
     undo: NotRequired[Annotated[bool, about("The site wants to be listed again.")]]
+    confirm: NotRequired[Annotated[base.SubmittedName, about("The host once more, as a person typed it again.")]]
 
 
 class OptOutRequest(Shape):
@@ -126,6 +150,7 @@ class OptOutData(Shape):
         str | None, sample(None, enum=["robots", "file", "dns", "owner", "operator", "origin", "origin_block", None])
     ]
     since: Annotated[base.Timestamp | None, sample(None)]
+    way_back: Annotated[str | None, about("How its operator ends the opt-out; null: there is none.", None)]
     request: Annotated[OptOutRequest | None, about("The last request that was accepted; null: there was none.")]
     status_url: Annotated[str, sample(f"https://registry.example/api/opt-outs/{base.EXAMPLE_HOST}")]
 
@@ -331,7 +356,8 @@ class RefusedHost(Shape):
             "special_use",
         ),
     ]
-    says: Annotated[str, sample("Not the name of a public host.")]
+    says: Annotated[str, sample("Names below this top level are not public web sites.")]
+    fix: Annotated[str, sample("Write the name under which the internet reaches the site.")]
     retry_at: Annotated[base.Timestamp | None, about("When it can be submitted again.", None)]
 
 
@@ -366,6 +392,12 @@ class SubmittedHost(Shape):
     findings: Annotated[Sequence[ShortFinding], about("What a check would say: the first 20, errors first.", [])]
     finding_count: Annotated[int, sample(0)]
     alias_of: NotRequired[Annotated[str | None, about("The host that answers for this one.", None)]]
+    visited_since: Annotated[
+        bool, about("false: the state is that of a visit before the submission, or there was none.", True)
+    ]
+    recheck_bound: _RecheckBound
+    recheck_at: _RecheckAt
+    next_step: _NextStep
     last_visit_at: base.Timestamp | None
     next_visit_at: Annotated[base.Timestamp | None, about("null: never on its own.", "2026-11-21T03:00:11.000Z")]
     status_url: base.StatusUrl
@@ -376,6 +408,7 @@ class ListData(Shape):
     submitted_at: base.Timestamp
     is_complete: Annotated[bool, about("false: some of its hosts are still being queued.", True)]
     counts: Annotated[dict[str, int], about("Number of hosts by state.", {"listed": 1})]
+    done: Annotated[int, about("Accepted hosts that were visited since, or are not visited any more.", 1)]
     hosts: Sequence[SubmittedHost]
     next_offset: Annotated[int | None, about("`offset` of the next page; null: this is the last one.", None)]
     refused: Annotated[Sequence[RefusedHost], sample([])]

@@ -83,6 +83,11 @@ class InvalidName(ValueError):
         self.code = code
 
 
+def message_of(code: str) -> str:
+    """Return the message of an InvalidName with this code; a general one for a code of another version."""
+    return _MESSAGES.get(code, "not the name of a public host")
+
+
 @dataclass(frozen=True, slots=True)
 class Host:
     """A host that may be probed. `confusable`: it looks like another name; accepted, but shown as A-labels."""
