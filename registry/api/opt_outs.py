@@ -105,16 +105,18 @@ async def standing(request: Request, domain: DomainPath) -> Response:
 
 
 def check_confirmed(confirmed: str | None, host: str) -> None:
-    """Raise Problem unless the name that was typed again names this host; None: the client confirms nothing."""
-    if confirmed is not None and _spelled(confirmed) != _spelled(host):  # guard: opt-out-confirmed
+    """Raise Problem unless the name that was typed again names this host. None: the client confirms nothing. An
+    impossible host is left to whoever reads it next."""
+    wanted = _spelled(host)
+    if None not in (confirmed, wanted) and _spelled(confirmed or "") != wanted:  # guard: opt-out-confirmed
         raise Problem(INVALID_BODY, "confirm: must be the name of the host to opt out.", code="not_confirmed")
 
 
-def _spelled(name: str) -> str:
+def _spelled(name: str) -> str | None:
     try:
         return host_syntax(name.strip())
     except InvalidName:
-        return name
+        return None
 
 
 async def refuse_opted_out(request: Request, host: str, kind: ProblemType = OPTED_OUT) -> None:

@@ -42,7 +42,6 @@ _RETRY: Final = {"Retry-After": "5"}
 _SAYS: Final[Mapping[str, str]] = {
     "repeated": "The same host stands earlier in the list.",
     "opted_out": "The operator of its domain opted out.",
-    "too_long": "The name is too long.",
     "blocked": "An operator of this registry blocked it.",
     "too_many": "Too many hosts of its domain wait for their first visit.",
     "client_domain": "You submitted too many new hosts of its domain within a day.",
@@ -90,7 +89,7 @@ router = strict_router(tags=["submission"])
 async def submit(request: Request) -> Response:
     raw = await request.body()
     body = checked(parse_body(raw), schemas.ListSubmission)
-    names = [pasted_host(name[: MAX_NAME_CHARS + 1]) for name in body["hosts"]]
+    names = [pasted_host(name[:MAX_NAME_CHARS]) for name in body["hosts"]]  # a longer host is refused as a name
     key = _key(request.headers.getlist("idempotency-key"))
     charge(request, len(names) // _HOSTS_OF_UNIT)
     try:

@@ -70,11 +70,18 @@ BOUND_TEXTS: Final[Mapping[str, str]] = {
 }
 """Bound of visits on request -> what it says."""
 
-_PAGES: Final[Mapping[Page, str]] = {
-    "bot": "/bot", "check": "/check", "claim": "/claim/%s", "formats": "/formats", "opt_out": "/opt-out/%s",
-    "owner": "/owner/%s", "recheck": "/s/%s/recheck", "service": "/s/%s", "submit": "/submit?hosts=%s",
-}  # fmt: skip
-"""Page of a next step -> its path; %s stands for the host."""
+_PAGES: Final[Mapping[Page, tuple[str, str]]] = {
+    "bot": ("About the crawler", "/bot"),
+    "check": ("Check a document", "/check"),
+    "claim": ("Prove that it is yours", "/claim/%s"),
+    "formats": ("See the formats", "/formats"),
+    "opt_out": ("See how", "/opt-out/%s"),
+    "owner": ("Decide about the entry", "/owner/%s"),
+    "recheck": ("Have it visited", "/s/%s/recheck"),
+    "service": ("See that entry", "/s/%s"),
+    "submit": ("Submit a host", "/submit?hosts=%s"),
+}
+"""Page of a next step -> its title and its path, in which %s stands for the host."""
 
 _POSTPONED: Final = "Queued; the visit is postponed, because a daily budget is spent. The status says which one."
 
@@ -186,8 +193,8 @@ async def _known(request: Request, submission: Submission, since: datetime, url:
 
 def shown_step(step: NextStep, base: str, host: str) -> schemas.NextStep:
     """Return the next step with the URL of its page. `host`: the host that the page is about."""
-    path = _PAGES[step.page]
-    return {"says": step.says, "page": step.page, "url": base + (path % host if "%s" in path else path)}
+    title, path = _PAGES[step.page]
+    return {"says": step.says, "page": step.page, "title": title, "url": base + path.replace("%s", host)}
 
 
 async def check_refused(

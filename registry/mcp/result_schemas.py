@@ -350,8 +350,9 @@ SUBMITTED: Final = closed(
     {
         "domain": text(),
         "state": text(
-            "`listed`: visited and listed. `queued`: `get_service` shows it once it is visited. `known`: it was visited "
-            "before, and `message` says why and until when it is not visited again. `not_listed`: visited, but it serves no document of an agent service.",
+            "`listed`: visited and listed. `queued`: `get_service` shows it once it is visited. `known`: visited "
+            "before; `message` says why not again now. `not_listed`: visited, but it serves no document of an agent "
+            "service.",
             enum=["listed", "queued", "known", "not_listed"],
         ),
         "message": text(),

@@ -127,7 +127,7 @@ async def explain(request: Request, host: str, fault: str | None = None) -> Resp
     try:
         ownership = (await ask(request, "/api/services/{host}", host=host))["data"]["ownership"]
     except Problem as problem:
-        if problem.kind.status not in (403, 404):
+        if problem.kind.status not in (403, 404, 410):
             raise
         ownership = None
     values = {"host": host, "ownership": ownership, "methods": _METHODS, "fault": fault}

@@ -91,6 +91,10 @@ class Links:
         """Return the link with the origin, for use outside the page."""
         return self.base + self.to(path, query, **values).removeprefix(self.root)
 
+    def inside(self, url: str) -> str:
+        """Return the link for a URL of this registry, as the API writes it."""
+        return self.root + url.removeprefix(self.base)
+
     def asset(self, name: str) -> str:
         return self.root + ADDRESSES[name]
 
@@ -131,6 +135,9 @@ TITLES: Final[Mapping[str, str]] = {
     "unknown-service": "No service is listed under this host",
     "unknown-capability": "This service has no capability of that name",
     "opted-out": "This site has opted out",
+    "gone": "This site has opted out",
+    "already-registered": "This host was visited just now",
+    "mirrored": "Another registry decides about this host",
     "rate-limited": "Too many requests",
     "unavailable": "The registry cannot answer right now",
     "busy": "The registry is busy",
@@ -197,6 +204,8 @@ class Pages:
             "detail": content["detail"],
             "wait": headers.get("Retry-After") or headers.get("retry-after") if content["status"] in _AGAIN else None,
             "instance": scope.get("waypost.request_id", ""),
+            "host": content.get("domain"),  # canonical, as the API wrote it
+            "origin": content.get("origin"),
         }
         kept = {"Cache-Control": "no-store", **SECURITY, **headers}
         return Response(self.render("error.html", values), content["status"], kept, HTML)

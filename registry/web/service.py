@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from registry.core.merging.trust import IDENTITIES
-from registry.edge.problems import INVALID_PARAMETER, UNKNOWN_SERVICE, Problem
+from registry.edge.problems import GONE, INVALID_PARAMETER, UNKNOWN_SERVICE, Problem
 from registry.edge.responses import CACHED, REVALIDATE, encoded_response
 from registry.web.asking import ask, number_of
 from registry.web.rendering import canonical_host, links_of, pages_of, respond
@@ -51,7 +51,7 @@ async def service(request: Request, host: str) -> Response:
             _service(request, host), ask(request, "/api/services/{host}/status", host=host), _uptime(request, host)
         )
     except Problem as problem:
-        if problem.kind is not UNKNOWN_SERVICE:
+        if problem.kind not in (UNKNOWN_SERVICE, GONE):
             raise
         return await _absent(request, host)
     every, score_lines = data["manifest"]["capabilities"], data["score"]["lines"]
@@ -88,17 +88,23 @@ async def service(request: Request, host: str) -> Response:
 
 
 async def _absent(request: Request, host: str) -> Response:
-    """Return the page about a known host that is not listed. Raise Problem for an unknown host."""
-    if await _is_opted_out(request, host):
+    """Return the page about a host that is not listed, with what to do now."""
+    opt_out = await _opt_out(request, host)
+    if opt_out["opted_out"]:
         status = {"state": "opted_out"}  # nothing else about it is stored
     else:
-        status = (await ask(request, "/api/services/{host}/status", host=host))["data"]
+        try:
+            status = (await ask(request, "/api/services/{host}/status", host=host))["data"]
+        except Problem as problem:
+            if problem.kind is not UNKNOWN_SERVICE:
+                raise
+            status = {"state": "unknown"}
     code = 410 if status["state"] == "opted_out" else 404
-    return respond(request, "absent.html", {"host": host, "host_status": status}, status=code)
+    return respond(request, "absent.html", {"host": host, "host_status": status, "opt_out": opt_out}, status=code)
 
 
-async def _is_opted_out(request: Request, host: str) -> bool:
-    return bool((await ask(request, "/api/opt-outs/{host}", host=host))["data"]["opted_out"])
+async def _opt_out(request: Request, host: str) -> Any:
+    return (await ask(request, "/api/opt-outs/{host}", host=host))["data"]
 
 
 async def _service(request: Request, host: str) -> Any:
@@ -271,6 +277,6 @@ async def _ledger(request: Request, host: str, visits: int) -> Any:
         return (await ask(request, "/api/services/{host}/crawl", {"visits": str(visits)}, host=host))["data"]
     except Problem as problem:
         # when the whole domain opted out, its ledger is deleted too
-        if problem.kind is UNKNOWN_SERVICE and await _is_opted_out(request, host):
+        if problem.kind is UNKNOWN_SERVICE and (await _opt_out(request, host))["opted_out"]:
             return {"opted_out": True, "visits": []}
         raise

@@ -26,6 +26,7 @@ class NextStep(Shape):
     page: Annotated[
         Literal["bot", "check", "claim", "formats", "opt_out", "owner", "recheck", "service", "submit"], sample("claim")
     ]
+    title: Annotated[str, sample("Prove that it is yours")]
     url: Annotated[str, about("The page on which to go on.", f"https://registry.example/claim/{base.EXAMPLE_HOST}")]
 
 

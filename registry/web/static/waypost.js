@@ -113,30 +113,9 @@ for (const waiting of document.querySelectorAll("[data-again]")) {
 // A list of submitted hosts: the states on the page follow those of the API until all hosts are done.
 const EVERY_MS = 3000;
 const MOST_POLLS = 200;
-const SETTLED = ["listed", "not_listed", "opted_out", "dropped"];
+const WAITING = ["waiting", "visiting"];
 const TITLES = { visiting: "being visited", not_listed: "not listed", opted_out: "opted out" };
 const MARKS = { listed: "good", not_listed: "bad", opted_out: "middle", dropped: "middle" };
-
-const showHost = (row, host) => {
-  const tag = row.querySelector("[data-state]");
-  const title = TITLES[host.state] ?? host.state;
-  if (tag.textContent === title) return;
-  tag.textContent = title;
-  tag.className = `tag ${MARKS[host.state] ?? ""}`;
-  const isVisited = host.last_visit_at || host.state === "listed" || host.state === "not_listed";
-  row.querySelector("[data-step=visited]").classList.toggle("done", Boolean(isVisited));
-  row.querySelector("[data-step=listed]").classList.toggle("done", host.state === "listed");
-  row.querySelector("[data-service]").hidden = host.state !== "listed";
-  const reasons = host.reasons.slice(0, 8).map((reason) => {
-    const line = document.createElement("p");
-    const text = document.createElement("bdi");
-    line.className = "row-why";
-    text.textContent = visible(reason.slice(0, 400));
-    line.append(text);
-    return line;
-  });
-  row.querySelector("[data-reasons]").replaceChildren(...reasons);
-};
 
 // The marks that the server writes for characters that show nothing or turn others around.
 const visible = (text) =>
@@ -144,6 +123,57 @@ const visible = (text) =>
     const code = char.codePointAt(0).toString(16).toUpperCase().padStart(4, "0");
     return `[U+${code}]`;
   });
+
+const made = (name, kind, ...content) => {
+  const element = document.createElement(name);
+  if (kind) element.className = kind;
+  element.append(...content);
+  return element;
+};
+const foreign = (text, most) => made("bdi", "", visible(text.slice(0, most)));
+
+const madeFinding = ({ severity, says, fix, document: url, pointer, evidence }) => {
+  const where = made("p", "where");
+  if (url) where.append(foreign(url, 120), " ");
+  if (pointer) where.append(made("code", "", foreign(pointer, 120)), " ");
+  if (evidence) where.append("found: ", made("code", "", foreign(evidence, 160)));
+  return made("li", severity, made("p", "", made("strong", "", says)), made("p", "fix", fix), where);
+};
+
+const madeFindings = (host) => {
+  if (!host.findings.length) return [];
+  const said = `${host.finding_count} ${host.finding_count === 1 ? "finding" : "findings"} in its documents`;
+  const list = made("ul", "findings", ...host.findings.slice(0, 10).map(madeFinding));
+  const details = made("details", "", made("summary", "", said), list);
+  details.open = host.state === "not_listed" || host.findings[0].severity === "error";
+  return [details];
+};
+
+const showHost = (row, host) => {
+  const part = (name) => row.querySelector(`[data-${name}]`);
+  const title = TITLES[host.state] ?? host.state;
+  const visit = host.last_visit_at ?? "";
+  if (part("state").textContent === title && row.dataset.visit === visit) return;
+  const isDone = !WAITING.includes(host.state);
+  row.dataset.visit = visit;
+  part("state").textContent = title;
+  part("state").className = `tag ${MARKS[host.state] ?? ""}`;
+  part("step=visited").classList.toggle("done", isDone && host.visited_since);
+  if (isDone && host.visited_since) part("step=visited").textContent = "Visited";
+  part("step=listed").classList.toggle("done", host.state === "listed");
+  part("service").hidden = host.state !== "listed";
+  part("reasons").replaceChildren(...host.reasons.slice(0, 8).map((reason) => made("p", "row-why", foreign(reason, 400))));
+  part("findings").replaceChildren(...madeFindings(host));
+  const link = part("next").querySelector("a");
+  const url = new URL(host.next_step.url);
+  part("next").querySelector("span").textContent = host.next_step.says;
+  link.textContent = host.next_step.title;
+  link.href = url.pathname + url.search;
+  link.hidden = host.next_step.page === "recheck";
+  part("recheck").hidden = Boolean(host.recheck_bound) || !["listed", "not_listed"].includes(host.state);
+  part("bound").textContent =
+    isDone && host.recheck_bound === "too_soon" ? "It can be visited again in a minute." : "";
+};
 
 for (const progress of document.querySelectorAll("[data-live]")) {
   const rows = new Map([...document.querySelectorAll("[data-host]")].map((row) => [row.dataset.host, row]));
@@ -156,12 +186,15 @@ for (const progress of document.querySelectorAll("[data-live]")) {
       if (!answer.ok) throw new Error(answer.statusText);
       const { data } = await answer.json();
       for (const host of data.hosts) if (rows.has(host.domain)) showHost(rows.get(host.domain), host);
-      const { refused: _, ...counts } = data.counts;
-      const sum = (names) => names.reduce((total, name) => total + (counts[name] ?? 0), 0);
-      const [done, all] = [sum(SETTLED), sum(Object.keys(counts))];
-      const said = `${done} of ${all} ${all === 1 ? "host is" : "hosts are"} done.`;
+      const { refused = 0, ...counts } = data.counts;
+      const all = Object.values(counts).reduce((total, count) => total + count, 0);
+      const said = `${data.done} of ${all} ${all === 1 ? "host is" : "hosts are"} done.`;
       if (progress.textContent !== said) progress.textContent = said;
-      if (data.is_complete && done === all) return progress.parentElement.classList.add("good");
+      const isGood = data.done === all && counts.listed === all && !refused;
+      if (data.is_complete && !WAITING.some((state) => counts[state])) {
+        progress.parentElement.classList.toggle("good", isGood);
+        return;
+      }
     } catch {
       document.getElementById("reload").hidden = false; // the page itself still works
     }
@@ -170,4 +203,31 @@ for (const progress of document.querySelectorAll("[data-live]")) {
     else document.getElementById("reload").hidden = false;
   };
   setTimeout(poll, EVERY_MS);
+}
+
+// A visit or check that is not finished: the line says so until a member of the API's answer changes.
+for (const line of document.querySelectorAll("[data-follow]")) {
+  const link = line.querySelector("a");
+  link.hidden = true;
+  let polls = 0;
+
+  const follow = async () => {
+    try {
+      const answer = await fetch(line.dataset.follow);
+      if (!answer.ok) throw new Error(answer.statusText);
+      const found = line.dataset.member.split(".").reduce((value, name) => value?.[name], (await answer.json()).data);
+      if ((found ?? "") !== line.dataset.before) {
+        line.querySelector("span").textContent = "It is finished.";
+        link.textContent = "See the result";
+        link.hidden = false;
+        return;
+      }
+    } catch {
+      link.hidden = false; // an answer of another kind is news too, and the page itself still works
+    }
+    polls += 1;
+    if (polls < MOST_POLLS) setTimeout(follow, EVERY_MS);
+    else link.hidden = false;
+  };
+  setTimeout(follow, EVERY_MS);
 }
