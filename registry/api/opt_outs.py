@@ -3,6 +3,7 @@
 Anyone may request a check. A worker then reads the site and acts only on what the site declares.
 """
 
+from datetime import datetime
 from typing import Final
 
 from fastapi import Request, Response
@@ -29,6 +30,7 @@ from registry.edge.problems import (
 from registry.edge.requests import base_url, client_of, registry_of
 from registry.edge.responses import REVALIDATE, data_response, timestamp
 from registry.edge.routing import strict_router
+from registry.wiring import utc_now
 
 _MESSAGES: Final = {
     None: "Queued; a worker checks the site within seconds.",
@@ -146,6 +148,15 @@ def _way_back(opt_out_status: OptOutStatus) -> str | None:
     return _WAYS_BACK.get(opt_out.how) or _DECLARED % (opt_out.host, opt_out.host)
 
 
+def _undo_at(opt_out_status: OptOutStatus) -> datetime | None:
+    """Return from when the end of the opt-out can be checked; None: now, or there is none."""
+    last = opt_out_status.request
+    if opt_out_status.opt_out is None or last is None or last.checked_at is None:
+        return None
+    at = last.checked_at + AGAIN_AFTER["in"]
+    return at if at > utc_now() else None
+
+
 def _url(base: str, host: str) -> str:
     return f"{base}/api/opt-outs/{host}"
 
@@ -160,6 +171,7 @@ def _data(opt_out_status: OptOutStatus, base: str) -> schemas.OptOutData:
         "since": timestamp(opt_out.created_at) if opt_out else None,
         "request": _request(opt_out_status.request) if opt_out_status.request else None,
         "way_back": _way_back(opt_out_status),
+        "undo_at": timestamp(_undo_at(opt_out_status)),
         "status_url": _url(base, opt_out_status.host),
     }
 

@@ -171,7 +171,7 @@ class Pages:
         self._environment.filters |= {
             "short": text.short, "number": text.number, "day": text.day, "relative": text.relative,
             "duration": text.duration, "words": text.words, "kind": text.kind, "listed": text.listed,
-            "as_json": text.as_json, "as_line": text.as_line, "coded": text.coded,
+            "as_json": text.as_json, "as_line": text.as_line, "coded": text.coded, "specific": text.specific,
             "citation": citation_link, "visit_code": visit_code,
         }  # fmt: skip
         elsewhere = {"/terms", "/bot"}

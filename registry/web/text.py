@@ -140,6 +140,12 @@ def listed(values: Iterable[Any], most: int = 5) -> str:
     return ", ".join(every[:most]) + more
 
 
+def specific(reasons: Iterable[str], outcome: str | None) -> list[str]:
+    """Return the reasons without the one that only names the outcome: the next step says that in a sentence."""
+    said = words(outcome or "none")
+    return [reason for reason in reasons if not words(reason).startswith(said)]
+
+
 def outside(url: Any) -> str | None:
     """Return a URL of a listed site as our parser writes it, if a page may link to it, else None.
 

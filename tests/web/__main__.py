@@ -29,6 +29,7 @@ def submit(look: Look) -> None:
 
 def opt_out(look: Look) -> None:
     look.page.fill("#host", BIKES)
+    look.page.fill("#confirm", BIKES)
 
 
 def report(look: Look) -> None:

@@ -268,16 +268,18 @@ def _reasons(
         yield firewalls.explain(known.reason)
     elif known.outcome is not Outcome.FOUND:
         yield _outcome_text(known.outcome.value, known.reason)
+    explained = set()  # documents whose answer a finding says in better words
     for finding in findings:
         rule = rule_of(finding.reason)
         if rule in NOT_LISTED:
             yield f"{rule.says} ({finding.evidence})" if finding.evidence else rule.says
         elif rule is not None and rule.severity is Severity.ERROR:
+            explained.add(finding.document)
             yield f"{_path(known.host, finding.document)}{finding.pointer and '#' + finding.pointer}: {rule.says}"
     # Answers other than manifests and plain absences; one line for the same answer on many paths.
     paths_by_answer: dict[str, list[str]] = defaultdict(list)
     for entry in () if is_listed or not last else last[0].vector:
-        if entry["purpose"] in _PLANNED and entry["outcome"] not in _SILENT:
+        if entry["purpose"] in _PLANNED and entry["outcome"] not in _SILENT and entry["url"] not in explained:
             answer = _outcome_text(entry["outcome"], entry.get("reason", ""))
             paths_by_answer[answer].append(_path(known.host, entry["url"]))
     for answer, paths in paths_by_answer.items():

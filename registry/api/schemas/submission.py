@@ -152,6 +152,7 @@ class OptOutData(Shape):
     ]
     since: Annotated[base.Timestamp | None, sample(None)]
     way_back: Annotated[str | None, about("How its operator ends the opt-out; null: there is none.", None)]
+    undo_at: Annotated[base.Timestamp | None, about("From when its end can be checked; null: now.", None)]
     request: Annotated[OptOutRequest | None, about("The last request that was accepted; null: there was none.")]
     status_url: Annotated[str, sample(f"https://registry.example/api/opt-outs/{base.EXAMPLE_HOST}")]
 

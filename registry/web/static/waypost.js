@@ -156,13 +156,16 @@ const showHost = (row, host) => {
   if (part("state").textContent === title && row.dataset.visit === visit) return;
   const isDone = !WAITING.includes(host.state);
   row.dataset.visit = visit;
+  row.querySelector(".steps").hidden = false;
   part("state").textContent = title;
   part("state").className = `tag ${MARKS[host.state] ?? ""}`;
   part("step=visited").classList.toggle("done", isDone && host.visited_since);
   if (isDone && host.visited_since) part("step=visited").textContent = "Visited";
   part("step=listed").classList.toggle("done", host.state === "listed");
   part("service").hidden = host.state !== "listed";
-  part("reasons").replaceChildren(...host.reasons.slice(0, 8).map((reason) => made("p", "row-why", foreign(reason, 400))));
+  const outcome = (host.outcome || "none").replaceAll("_", " "); // the next step says it in a sentence
+  const reasons = host.findings.length ? [] : host.reasons.slice(0, 8).filter((one) => !one.startsWith(outcome));
+  part("reasons").replaceChildren(...reasons.map((reason) => made("p", "row-why", foreign(reason, 400))));
   part("findings").replaceChildren(...madeFindings(host));
   const link = part("next").querySelector("a");
   const url = new URL(host.next_step.url);
@@ -170,6 +173,7 @@ const showHost = (row, host) => {
   link.textContent = host.next_step.title;
   link.href = url.pathname + url.search;
   link.hidden = host.next_step.page === "recheck";
+  if (part("planned")) part("planned").hidden = true;
   part("recheck").hidden = Boolean(host.recheck_bound) || !["listed", "not_listed"].includes(host.state);
   part("bound").textContent =
     isDone && host.recheck_bound === "too_soon" ? "It can be visited again in a minute." : "";
