@@ -155,8 +155,18 @@ def test_hosts_are_submitted(browser: Browser, pages_url: str, script: bool) -> 
         look.open("/submit")
         look.page.fill("#hosts", f"https://{PIGEON}/a\n{CARD}\n{HOSTILE}\nnever-{str(script).lower()}.com")
         look.page.get_by_role("button", name="Submit").click()
+        look.page.wait_for_selector(".fault")
+        assert look.page.title().startswith("Error: ")
+        assert look.page.evaluate("document.activeElement.id") == "hosts"
+        assert look.page.input_value("#hosts") == "\n".join(re.split(r"[\s,;]+", HOSTILE))
+        assert "3 names are accepted: " in look.page.inner_text(".note")
+        assert look.page.locator("svg, main script, .good").count() == 0
+        look.complaints.clear()  # the browser notes the status 400
+        if script:
+            assert_accessible(look)
+        look.page.get_by_role("link", name="See what becomes of them").click()
         look.page.wait_for_url(re.compile("/submissions/"))
-        assert "2 of 3 hosts are done." in look.page.inner_text("#progress")
+        assert "0 of 3 hosts are done." in look.page.inner_text("#progress")
         assert look.page.locator("#reload").is_visible() is not script
         assert look.page.locator("svg, main script").count() == 0
         if script:
@@ -164,25 +174,35 @@ def test_hosts_are_submitted(browser: Browser, pages_url: str, script: bool) -> 
         assert look.complaints == []
 
 
-def test_the_page_of_a_list_follows_its_hosts(browser: Browser, pages_url: str) -> None:
+@pytest.mark.parametrize("findings", [0, 1])
+def test_the_page_of_a_list_follows_its_hosts(browser: Browser, pages_url: str, findings: int) -> None:
+    shown = {
+        "state": "not_listed", "reasons": [HOSTILE], "visited_since": True, "finding_count": findings,
+        "findings": [
+            {"severity": "error", "says": "s", "fix": "f", "document": HOSTILE, "pointer": HOSTILE, "evidence": HOSTILE}
+        ] * findings,
+        "next_step": {"says": "Mend it.", "page": "check", "title": "Check it", "url": "https://registry.example/check"},
+    }  # fmt: skip
     with looking(browser, pages_url) as look:
         look.open("/submit")
-        look.page.fill("#hosts", "follow.pigeonpost.dev")
+        look.page.fill("#hosts", f"follow{findings}.pigeonpost.dev")
         look.page.get_by_role("button", name="Submit").click()
         look.page.wait_for_url(re.compile("/submissions/"))
 
         def answer(route: object) -> None:
             reply = route.fetch()  # type: ignore[attr-defined]
             content = reply.json()
-            content["data"]["counts"] = {"not_listed": 1}
-            content["data"]["hosts"][0] |= {"state": "not_listed", "reasons": [HOSTILE]}
+            content["data"] |= {"counts": {"not_listed": 1}, "done": 1}
+            content["data"]["hosts"][0] |= shown
             route.fulfill(response=reply, json=content)  # type: ignore[attr-defined]
 
         look.page.route("**/api/submissions/*", answer)
         look.page.get_by_text("1 of 1 host is done.").wait_for()
         row = look.page.locator("[data-host]")
         assert row.locator("[data-state]").inner_text() == "not listed"
-        assert "[U+202E][U+2066]" in row.locator("[data-reasons]").inner_text()
+        part = row.locator("[data-findings]" if findings else "[data-reasons]")
+        assert part.inner_text().count("[U+202E][U+2066]") == (3 if findings else 1)
+        assert row.get_by_role("link", name="Check it").get_attribute("href") == "/check"
         assert look.page.locator("svg, main script").count() == 0
         assert_accessible(look)
 
@@ -192,20 +212,22 @@ def test_an_opt_out_is_requested(browser: Browser, pages_url: str, script: bool)
     with looking(browser, pages_url, script=script) as look:
         look.open("/opt-out")
         look.page.fill("#host", BIKES)
+        look.page.fill("#confirm", BIKES)
         look.page.get_by_role("button", name="Check and opt out").click()
         look.page.wait_for_url(re.compile(f"/opt-out/{re.escape(BIKES)}"))
         assert "Queued" in look.page.inner_text(".note")
-        with look.page.expect_navigation():
-            look.page.get_by_role("link", name="Load the page again").click()
+        assert look.page.get_by_role("link", name="Load the page again").is_visible() is not script
+        look.page.fill("#confirm", BIKES)
         look.page.get_by_role("button", name="Check and opt out").click()
         look.page.wait_for_url(re.compile(f"/opt-out/{re.escape(BIKES)}"))
         if script:
             assert_accessible(look)
         look.open("/opt-out")
-        look.page.fill("#host", HOSTILE)
-        look.page.get_by_role("button", name="Undo an opt-out").click()
+        look.page.fill("#return-host", HOSTILE)
+        look.page.get_by_role("button", name="Check and end the opt-out").click()
         look.page.wait_for_selector(".fault")
-        assert look.page.input_value("#host") == HOSTILE
+        assert look.page.input_value("#return-host") == HOSTILE
+        assert look.page.evaluate("document.activeElement.id") == "return-host"
         look.complaints.clear()  # the browser notes the status 400
         if script:
             assert_accessible(look)

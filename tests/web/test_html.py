@@ -26,6 +26,10 @@ VNU = os.environ.get("WAYPOST_TEST_VNU", "")
 """The path of the Nu HTML checker's vnu.jar, where there is one."""
 
 
+_PLACEHOLDER = re.compile(r"\{(?:base|capability|domain|host|id|name|path|token|url)\}")
+_CODE = re.compile(r"<(code|pre|textarea|script)\b.*?</\1>", re.DOTALL)
+
+
 def faults(page: bytes) -> str | None:
     try:
         html5lib.HTMLParser(strict=True).parse(page)
@@ -45,6 +49,7 @@ async def test_a_page_is_valid(api: Api, path: str) -> None:
     assert answer.status_code == 200 if path in PAGES else answer.status_code >= 400
     assert faults(answer.content) is None
     assert f"<p>waypost {version('waypost')}: " in answer.text
+    assert _PLACEHOLDER.findall(_CODE.sub("", answer.text)) == []
 
 
 @pytest.mark.skipif(not (VNU and shutil.which("java")), reason="the Nu HTML checker is not installed")
