@@ -412,9 +412,9 @@ def _peer(scope: Scope) -> str | None:
 
 # --- requests that a page of another site makes a browser send, to forms and to the API
 #
-# The registry has no cookies and no sessions, so such a request can change only what any stranger can. But it would
-# spend the limits of the visitor. Browsers send the media types of forms and plain text without a preflight (Fetch
-# standard, "CORS-safelisted request-header"), so a body of the API must be JSON.
+# The cookies of pages are SameSite=Strict, so such a request can change only what any stranger can. But it would spend
+# the limits of the visitor. Browsers send the media types of forms and plain text without a preflight (Fetch standard,
+# "CORS-safelisted request-header"), so a body of the API must be JSON.
 
 _JSON: Final = re.compile(r"application/([a-z0-9!#$&^_.-]+\+)?json")
 

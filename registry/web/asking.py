@@ -1,6 +1,6 @@
 """Ask the API of this process: for what pages show, and to do what forms say. So pages and API never differ.
 
-The registry has no cookies and no sessions: forms change only what any stranger may change. Forms on pages of other
+Without a session (`registry.web.sessions`), forms change only what any stranger may change. Forms on pages of other
 sites are refused before (`registry.edge.middleware`).
 """
 
