@@ -25,8 +25,8 @@ from crawler.politeness import Limit, NoBudgets, RequestPacer
 from crawler.session import CrawlResources, FetchSession
 from registry.actions.maintenance.opt_out import Declaration, OptOutRequestRecord, Proof
 from registry.actions.ownership.claiming import ClaimCheck
-from registry.core.access.claims import Answer, is_published, lines_of, place
-from registry.core.model.documents import FetchResult, Probe, Purpose
+from registry.core.access.claims import ProofReading, is_published, lines_of, place
+from registry.core.model.documents import FetchResult, Outcome, Probe, Purpose
 from registry.core.names.authority import is_own_answer
 from registry.core.names.opt_out import FILE_PATH, TXT_LABEL, file_opts_out, record_opts_out
 from registry.core.visiting.probes import robots_probe
@@ -122,24 +122,39 @@ async def read_proof(checks: OptOutChecks, host: str, wish: str) -> Proof:
     )
 
 
-async def read_claim(checks: OptOutChecks, check: ClaimCheck) -> Answer:
+async def read_claim(checks: OptOutChecks, check: ClaimCheck) -> ProofReading:
     """Return whether the host publishes the value; "unanswered" if the answer is not definite."""
     try:
         async with asyncio.timeout(checks.seconds):  # guard: claim-deadline
             if check.method == "dns":
-                texts = await checks.guard.txt_records(place(check.host, "dns"))
-                return "published" if is_published(check.value, texts) else "missing"
+                return _record_read(check.value, await checks.guard.txt_records(place(check.host, "dns")))
             if not check.may_fetch:
-                return "unanswered"
+                return ProofReading("unanswered", "not_visited")
             async with checks.session() as session:
                 answer = await session.fetch(_text_probe(place(check.host, "file")))
-    except (TimeoutError, ResolutionError):
-        return "unanswered"
+    except TimeoutError:
+        return ProofReading("unanswered", "check_timeout")
+    except ResolutionError as error:
+        return ProofReading("unanswered", error.reason)
+    if answer.status is None:
+        is_refused = answer.failure is Outcome.REFUSED_ADDRESS
+        return ProofReading("unanswered", "refused_address" if is_refused else answer.reason)
     if not is_conclusive(answer):
-        return "unanswered"
+        return ProofReading("unanswered", f"http_{answer.status}")
     if not is_own_answer(check.host, (*answer.hops, answer.final_url)):  # guard: claim-redirect
-        return "missing"
-    return "published" if answer.status == 200 and is_published(check.value, lines_of(answer.body)) else "missing"
+        return ProofReading("missing", "redirect")
+    if answer.status != 200:
+        return ProofReading("missing", f"http_{answer.status}")
+    if is_published(check.value, lines_of(answer.body)):
+        return ProofReading("published")
+    is_page = "html" in answer.headers.get("content-type", "")
+    return ProofReading("missing", "web_page" if is_page else "other_text")
+
+
+def _record_read(value: str, texts: Sequence[bytes]) -> ProofReading:
+    if is_published(value, texts):
+        return ProofReading("published")
+    return ProofReading("missing", "other_record" if texts else "no_record")
 
 
 @contextlib.asynccontextmanager
@@ -179,15 +194,14 @@ async def check_claims(waypost: "Waypost", checks: OptOutChecks) -> None:
     """Take and check claims, up to MAX_CLAIMS at once, until cancelled."""
 
     async def check(due: ClaimCheck) -> None:
-        answer: Answer
         try:
-            answer = await read_claim(checks, due)
+            reading = await read_claim(checks, due)
         except Exception as error:  # a bug: without an answer the claim would be checked again and again
             log.error("claim.crashed", host=due.host, error=type(error).__name__)
-            answer = "unanswered"
+            reading = ProofReading("unanswered")
         try:
-            await waypost.claims.settle(due.claim, answer)
-            log.info("claim.checked", host=due.host, method=due.method, answer=answer)
+            await waypost.claims.settle(due.claim, *reading)
+            log.info("claim.checked", host=due.host, method=due.method, answer=reading.answer, reason=reading.reason)
         except Exception as error:
             log.warning("claim.failed", error=type(error).__name__)
 

@@ -22,8 +22,9 @@ from registry.core.names.domains import canonical_host, host_of, host_syntax, pa
 from registry.store.claims import ClaimRecord
 from registry.store.unit_of_work import Store, UnitOfWork
 from registry.store.values import ordered_id
-from registry.store.webhooks import DeliveryRecord, PendingMessage
-from registry.store.webhooks import WebhookRecord as WebhookRecord  # interfaces name it
+from registry.store.webhooks import DeliveryRecord as DeliveryRecord  # interfaces name them
+from registry.store.webhooks import PendingMessage
+from registry.store.webhooks import WebhookRecord as WebhookRecord
 
 DELIVER: Final = "webhooks"
 """Name of the lock of the one process that delivers."""
@@ -107,8 +108,9 @@ def with_new_secret(webhook: WebhookRecord, overlap: timedelta, now: datetime) -
 def enabled(webhook: WebhookRecord, now: datetime) -> WebhookRecord:
     """Return the subscription with its challenge unanswered."""
     return replace(
-        webhook, verified_at=None, disabled_at=None, disabled_reason=None, failures=0, first_failure_at=None, due_at=now
-    )
+        webhook, verified_at=None, disabled_at=None, disabled_reason=None, failures=0, first_failure_at=None,
+        due_at=now, test_at=None,
+    )  # fmt: skip
 
 
 def _host(url: str) -> str:
@@ -189,6 +191,10 @@ def _challenge(now: datetime) -> rules.Message:
     return rules.Message(_message_id(now), "challenge", rules.challenge_body(token, now), token)
 
 
+def _test(base: str, now: datetime) -> rules.Message:
+    return rules.Message(_message_id(now), "test", rules.test_body(base, now))
+
+
 def _message_id(now: datetime) -> str:
     return f"msg_{ordered_id(now).hex}"
 
@@ -258,7 +264,11 @@ class WebhookActions:
                 except BadReceiver as refusal:
                     await uow.webhooks.put(replace(row, disabled_at=now, disabled_reason=str(refusal)))
                     continue
-                message = await _next_message(uow, row, self._base, now)
+                if row.test_at is not None and row.verified_at is not None:
+                    await uow.webhooks.put(replace(row, test_at=None))  # sent once: its owner can ask again
+                    message: rules.Message | None = _test(self._base, now)
+                else:
+                    message = await _next_message(uow, row, self._base, now)
                 if message is not None:
                     outgoing.append(Outgoing(row.id, row.url, message, row.secrets(now)))
         return outgoing
@@ -277,9 +287,8 @@ class WebhookActions:
         """Return a test message without events; None if the webhook does not exist. Raise BadReceiver and
         StoreUnavailable."""
         now = self._clock()
-        message = rules.Message(_message_id(now), "test", rules.test_body(self._base, now))
         async with self._receiving(webhook) as (_, row):
-            return None if row is None else Outgoing(row.id, row.url, message, row.secrets(now))
+            return None if row is None else Outgoing(row.id, row.url, _test(self._base, now), row.secrets(now))
 
     async def again(self, webhook: str, message_id: str) -> Outgoing | None:
         """Return an earlier message about events, unchanged; None if it is not kept. Raise BadReceiver and

@@ -12,17 +12,19 @@ from fastapi import Path, Request, Response
 
 from registry.actions.ownership.claiming import BadClaim, ClaimView, NotTheClaimant, TooMany
 from registry.actions.ownership.owning import BadSetting, NotAnOwner, OtherHost, OwnershipActions, OwnershipOverview
-from registry.actions.webhooks import BadReceiver, ClosedReceiver, ForeignReceiver, WebhookRecord
+from registry.actions.webhooks import BadReceiver, ClosedReceiver, DeliveryRecord, ForeignReceiver, WebhookRecord
 from registry.api.documents import describe_body, describe_read, describe_write
 from registry.api.feedback import feedback_about, untrusted_feedback
 from registry.api.params import DomainPath, Wait, host_in
 from registry.api.rows import project
 from registry.api.schemas import ownership as schemas
 from registry.api.submit import bounded_name
+from registry.core.access.claim_outcomes import explain
 from registry.core.access.claims import CLAIM, OWNER
 from registry.core.access.tokens import Token, parse_token
 from registry.core.changes.kinds import Types, UnknownKind
 from registry.core.names.domains import InvalidName, host_syntax
+from registry.core.webhooks import CHALLENGE, EVENTS, TEST
 from registry.edge.bodies import read_as
 from registry.edge.connections import long_poll
 from registry.edge.problems import (
@@ -41,12 +43,7 @@ from registry.edge.responses import NOT_STORED, data_response, secret_response, 
 from registry.edge.routing import strict_router
 from registry.wiring import utc_now
 
-_SAYS: Final = {
-    None: "Not checked yet.",
-    "published": "The value was read.",
-    "missing": "The value is not there: the record or file is missing, or has other content.",
-    "unanswered": "No definite answer came. Nothing changed; try again.",
-}
+_EVENTS: Final = {"events": EVENTS, "challenge": CHALLENGE, "test": TEST}
 
 router = strict_router(tags=["owners"])
 
@@ -115,6 +112,7 @@ def _token(request: Request, claim_id: str) -> Token:
 
 def _data(claimed: ClaimView, base: str) -> schemas.ClaimData:
     record = claimed.record
+    found = explain(record.method, record.answer, record.reason)
     return project(
         schemas.ClaimData,
         record,
@@ -122,8 +120,12 @@ def _data(claimed: ClaimView, base: str) -> schemas.ClaimData:
         state=claimed.state,
         publish=claimed.publish,
         at=claimed.at,
-        waiting=claimed.state == "open" and record.due_at is not None,
-        says=_SAYS[record.answer],
+        waiting=claimed.waiting,
+        says=found.says,
+        fix=found.fix,
+        check_after=timestamp(claimed.check_after),
+        next_check_at=None if claimed.waiting or claimed.state == "expired" else timestamp(record.due_at),
+        token_taken=record.owner_digest is not None or claimed.state == "ended",
         url=f"{base}/api/claims/{record.id}",
     )
 
@@ -172,6 +174,20 @@ class _Owner:
         """Return the response to a change."""
         data = {"domain": self.host, "changed": is_changed, "says": says, **more}
         return secret_response(data)
+
+
+@router.get(
+    "/api/owner",
+    **describe_read(schemas.TokenOwnership, needs_token=True, revalidates=False),
+    summary="The host of an owner's token",
+    description="Returns the host that was proven. With the scope `domain` the token is valid for all hosts of it.",
+)
+async def host_of_token(request: Request) -> Response:
+    token = bearer(request, OWNER)
+    with _refusals():
+        claim = await registry_of(request).ownership.ownership_of(token)
+    data = {"domain": claim.host, "scope": claim.scope, "since": timestamp(claim.proven_at)}
+    return data_response(request, data, cache=NOT_STORED)
 
 
 @router.get(
@@ -329,6 +345,26 @@ async def no_webhook(request: Request, domain: DomainPath) -> Response:
 
 
 @router.post(
+    "/api/owner/{domain}/webhook/test",
+    **describe_write(schemas.Tested, *_REFUSED, OPTED_OUT, says="Sent, or waiting for a worker.", needs_token=True),
+    summary="Send a test message to the webhook",
+    description="A worker sends a signed message without events; the answer waits up to `wait` seconds for it. "
+    "A receiver that has not answered its challenge yet gets a challenge at once instead.",
+)
+async def webhook_test(request: Request, domain: DomainPath, wait: Wait = None) -> Response:
+    owner = _Owner.of(request, domain)
+    seconds = registry_of(request).settings.submit_wait if wait is None else wait
+    with long_poll(request.scope) as may_wait:
+        made = await owner.run(OwnershipActions.test_webhook, seconds=seconds if may_wait else 0)
+    if made is None:
+        says = "A worker sends it within seconds."
+    else:
+        says = "Delivered." if not made.reason else "Not delivered."
+    data = {"domain": owner.host, "says": says, "delivery": None if made is None else _delivery(made)}
+    return secret_response(data)
+
+
+@router.post(
     "/api/owner/{domain}/token", **_CHANGE,
     summary="Replace the owner's token", description="The new one is shown once; the old one is no longer valid.",
 )  # fmt: skip
@@ -416,6 +452,7 @@ def _owned(found: OwnershipOverview, base: str) -> schemas.OwnedData:
         canonical_host=setting.canonical if setting else None,
         pinned_host=setting.pinned if setting else None,
         webhook=_webhook(found.webhook) if found.webhook else None,
+        deliveries=[_delivery(attempt) for attempt in found.deliveries],
         checks_calls=setting.checks_calls if setting else True,
         decisions=[project(schemas.OwnerDecision, entry) for entry in found.audit],
         reports=[
@@ -429,4 +466,15 @@ def _owned(found: OwnershipOverview, base: str) -> schemas.OwnedData:
 
 
 def _webhook(record: WebhookRecord) -> schemas.WebhookState:
-    return project(schemas.WebhookState, record, types=list(record.types))
+    has_failed = record.failures > 0 and record.disabled_at is None
+    return project(
+        schemas.WebhookState, record, types=list(record.types),
+        next_attempt_at=timestamp(record.due_at) if has_failed else None,
+    )  # fmt: skip
+
+
+def _delivery(attempt: DeliveryRecord) -> schemas.WebhookDelivery:
+    return project(
+        schemas.WebhookDelivery, attempt, id=attempt.message_id, event=_EVENTS[attempt.purpose],
+        delivered=not attempt.reason,
+    )  # fmt: skip

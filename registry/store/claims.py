@@ -84,6 +84,7 @@ class ClaimRecord:
     end_reason: rules.EndReason | None = None
     hour_at: datetime | None = None
     used: int = 0
+    reason: str = ""
 
     @property
     def is_owner(self) -> bool:
@@ -117,6 +118,14 @@ class OwnerSettingRecord:
     def is_empty(self) -> bool:
         has_hosts = self.canonical is not None or self.pinned is not None or self.webhook is not None
         return not self.note and not has_hosts and self.checks_calls
+
+
+@dataclass(frozen=True, slots=True)
+class RequestedChecks:
+    """Checks of one network. `hour_at`: when the latest of the hours began in which they are counted."""
+
+    number: int
+    hour_at: datetime
 
 
 class Claims(Repository):
@@ -160,14 +169,14 @@ class Claims(Repository):
         is_open = (row.network == network, row.proven_at.is_(None), row.expires_at > now)
         return await self._list(ClaimRecord, select(*_COLUMNS).where(*is_open).order_by(row.created_at, row.id))
 
-    async def checks_by_file(self, domain: str, *, since: datetime) -> dict[str, int]:
-        """Return by network how many checks by file were requested for open claims of a domain, in hours that began
+    async def checks_by_file(self, domain: str, *, since: datetime) -> dict[str, RequestedChecks]:
+        """Return by network the checks by file that were requested for open claims of a domain, in hours that began
         after `since`. A claim whose client was erased counts as a separate network."""
         row = ClaimRow
         network = func.coalesce(row.network, row.client, row.id)
         is_counted = (row.domain == domain, row.method == "file", row.proven_at.is_(None), row.hour_at > since)
-        statement = select(network, func.sum(row.used)).where(*is_counted).group_by(network)
-        return {name: int(used) for name, used in await self._execute(statement)}
+        statement = select(network, func.sum(row.used), func.max(row.hour_at)).where(*is_counted).group_by(network)
+        return {name: RequestedChecks(int(used), at or since) for name, used, at in await self._execute(statement)}
 
     async def remove_expired(self, network: str, *, now: datetime, since: datetime) -> None:
         """Delete the expired claims of a network, except those whose checks still count."""

@@ -691,6 +691,7 @@ class ClaimRow(HostTable):
     claimed_until: Mapped[Moment | None]  # a worker checks it; after this time another one may
     checked_at: Mapped[Moment | None]
     answer: Mapped[str | None]  # of the last check: "published", "missing", "unanswered"
+    reason: Mapped[str] = mapped_column(server_default="")  # why: a code of core/access/claim_outcomes.py
     failures: Mapped[Small] = mapped_column(server_default=text("0"))  # consecutive, as far as they count
     unanswered_since: Mapped[Moment | None]
     proven_at: Mapped[Moment | None]
@@ -749,6 +750,7 @@ class WebhookRow(Base):
     message_body: Mapped[str | None]
     message_seq: Mapped[Big | None]  # place up to which it contains events
     claim: Mapped[str | None]  # the ownership that covers the receiver; NULL: an operator named it, or an old program
+    test_at: Mapped[Moment | None]  # when its owner asked for a test message that is not sent yet
 
 
 class WebhookChallengeRow(HostTable):

@@ -56,7 +56,7 @@ def answer_of(web: Web, monkeypatch: pytest.MonkeyPatch) -> Asking:
             names.records = records
             if site is silent:
                 checks.seconds = 0.1
-            return await read_claim(checks, check), served.paths(HOST)
+            return ":".join(filter(None, await read_claim(checks, check))), served.paths(HOST)
 
     return ask
 
@@ -66,15 +66,17 @@ def answer_of(web: Web, monkeypatch: pytest.MonkeyPatch) -> Asking:
     [
         ({FILE_PATH: Reply(VALUE, type="text/plain")}, "published"),
         ({FILE_PATH: Reply(f"waypost-claim=another\r\n {VALUE}\n", type="text/plain")}, "published"),
-        ({FILE_PATH: Reply(VALUE[:-1], type="text/plain")}, "missing"),
-        ({FILE_PATH: Reply(VALUE, 404)}, "missing"),
-        ({FILE_PATH: moved(f"https://{OTHER}{FILE_PATH}")}, "missing"),
-        ({FILE_PATH: moved(f"https://{BOUNCE}{FILE_PATH}"), "/users/claim": Reply(VALUE)}, "missing"),
+        ({FILE_PATH: Reply(VALUE[:-1], type="text/plain")}, "missing:other_text"),
+        ({FILE_PATH: Reply("<!doctype html><title>Shop</title>", type="text/html")}, "missing:web_page"),
+        ({FILE_PATH: Reply(VALUE, 404)}, "missing:http_404"),
+        ({FILE_PATH: Reply(VALUE, 403)}, "missing:http_403"),
+        ({FILE_PATH: moved(f"https://{OTHER}{FILE_PATH}")}, "missing:redirect"),
+        ({FILE_PATH: moved(f"https://{BOUNCE}{FILE_PATH}"), "/users/claim": Reply(VALUE)}, "missing:redirect"),
         ({FILE_PATH: moved(f"https://{WWW}{FILE_PATH}")}, "published"),
-        ({}, "missing"),
-        (Reply("oops", 503), "unanswered"),
-        (Reply("slow down", 429), "unanswered"),
-        (silent, "unanswered"),
+        ({}, "missing:http_404"),
+        (Reply("oops", 503), "unanswered:http_503"),
+        (Reply("slow down", 429), "unanswered:http_429"),
+        (silent, "unanswered:check_timeout"),
     ],
 )
 async def test_a_file_proves_the_host_that_serves_it(answer_of: Asking, site: Site, answer: str) -> None:
@@ -85,9 +87,9 @@ async def test_a_file_proves_the_host_that_serves_it(answer_of: Asking, site: Si
     ("records", "answer"),
     [
         ((b"v=spf1 -all", VALUE.encode()), "published"),
-        ((b"v=spf1 -all",), "missing"),
-        ((), "missing"),
-        (None, "unanswered"),
+        ((b"v=spf1 -all",), "missing:other_record"),
+        ((), "missing:no_record"),
+        (None, "unanswered:dns_timeout"),
     ],
 )
 async def test_a_record_proves_a_host_without_a_request(
@@ -99,14 +101,14 @@ async def test_a_record_proves_a_host_without_a_request(
 
 async def test_a_host_that_may_not_be_visited_gets_no_request(answer_of: Asking) -> None:
     site = {FILE_PATH: Reply(VALUE, type="text/plain")}
-    assert await answer_of(site, replace(CHECK, may_fetch=False)) == ("unanswered", [])
+    assert await answer_of(site, replace(CHECK, may_fetch=False)) == ("unanswered:not_visited", [])
 
 
 async def test_a_check_ends_though_the_name_server_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     async with OptOutChecks(settings()) as checks:
         monkeypatch.setattr(checks.guard, "txt_records", silent_txt)
         checks.seconds = 0.1
-        assert await read_claim(checks, replace(CHECK, method="dns")) == "unanswered"
+        assert (await read_claim(checks, replace(CHECK, method="dns"))).reason == "check_timeout"
 
 
 async def test_a_worker_verifies_an_ownership_every_day_until_three_failures_end_it(

@@ -24,6 +24,7 @@ from registry.core.access.tokens import Token
 from registry.core.names.domains import canonical_host
 from registry.store.claims import ClaimRecord
 from registry.store.unit_of_work import Store, UnitOfWork
+from registry.store.values import REASON_CHARS, clean
 
 MAX_OPEN: Final = 20
 """Open claims of one client. All clients of an IPv6 /48 together may have NETWORK_FACTOR times as many."""
@@ -42,6 +43,10 @@ OWN_CHECKS: Final = 3  # checks by file per hour of a domain that are reserved f
 CHECKS_OF_NETWORK: Final = 10  # checks by file per hour that one network can request for a domain
 CHECKS_OF_DOMAIN: Final = 60  # checks by file in an hour of all networks together, beyond the OWN_CHECKS of each
 AGAIN_AFTER: Final = timedelta(seconds=5)  # minimum time between two checks of a claim
+LOOK_AGAIN: Final = timedelta(minutes=30)
+"""After a check by DNS found no proof, an open claim is looked up again in such intervals: a new record can take hours
+to appear, and a look-up costs the site nothing. Files are requested only when the claimant asks."""
+
 _POLL_SECONDS: Final = 0.25
 _NO_DIGEST: Final = bytes(32)
 
@@ -66,12 +71,15 @@ class TooMany(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ClaimView:
-    """A claim as its claimant sees it. `publish`: the text; `at`: where."""
+    """A claim as its claimant sees it. `publish`: the text; `at`: where. `waiting`: a check waits for a worker.
+    `check_after`: from when a further check can be requested; None: at once, or not at all."""
 
     record: ClaimRecord
     state: State
     publish: str
     at: str
+    waiting: bool
+    check_after: datetime | None = None
 
 
 def used(record: ClaimRecord, now: datetime) -> int:
@@ -118,9 +126,34 @@ async def _make_room(uow: UnitOfWork, new: ClaimRecord, open_claims: Sequence[Cl
         await uow.claims.remove(current)
 
 
-def _claimed(record: ClaimRecord, now: datetime) -> ClaimView:
+def _is_waiting(record: ClaimRecord, now: datetime) -> bool:
+    return _state(record, now) == "open" and record.due_at is not None and record.due_at <= now
+
+
+def _claimed(record: ClaimRecord, now: datetime, check_after: datetime | None = None) -> ClaimView:
     text = challenge(record.id, record.host, record.scope, record.digest)
-    return ClaimView(record, _state(record, now), text, place(record.host, record.method))
+    return ClaimView(
+        record, _state(record, now), text, place(record.host, record.method), _is_waiting(record, now), check_after
+    )
+
+
+async def _refused_until(uow: UnitOfWork, record: ClaimRecord, now: datetime) -> tuple[datetime, str] | None:
+    """Return until when a check of an open claim is refused, and why; None if it may be requested."""
+    if record.checked_at is not None and now - record.checked_at < AGAIN_AFTER:
+        return record.checked_at + AGAIN_AFTER, "The claim was checked just now."
+    if record.method == "file":
+        checks = await uow.claims.checks_by_file(record.domain, since=now - HOUR)
+        of_network = checks.get(record.network or record.client or record.id)
+        own = 0 if of_network is None else of_network.number
+        beyond = sum(max(0, one.number - OWN_CHECKS) for one in checks.values())
+        # The first checks of a network are never refused because of others.
+        # guard: claim-first-checks
+        is_refused = own >= CHECKS_OF_NETWORK or (own >= OWN_CHECKS and beyond >= CHECKS_OF_DOMAIN)
+        if is_refused:  # guard: claim-checks
+            counts = [of_network] if of_network and own >= CHECKS_OF_NETWORK else checks.values()
+            until = max(one.hour_at for one in counts) + HOUR
+            return until, "Too many checks of this domain within an hour; checks by DNS are not counted."
+    return None
 
 
 def _state(record: ClaimRecord, now: datetime) -> State:
@@ -249,8 +282,12 @@ class ClaimActions:
 
     async def claim_status(self, token: Token) -> ClaimView:
         """Return the claim of a claim token. Raise NotTheClaimant."""
+        now = self._clock()
         async with self._store.begin() as uow:
-            return _claimed(await _of(uow, token), self._clock())
+            record = await _of(uow, token)
+            is_open = _state(record, now) == "open" and not _is_waiting(record, now)
+            refused = await _refused_until(uow, record, now) if is_open else None
+        return _claimed(record, now, None if refused is None else refused[0])
 
     async def ask(self, token: Token) -> ClaimView:
         """Request a check of an open claim, unless one is about to start. Raise NotTheClaimant, BadClaim, TooMany and
@@ -261,21 +298,11 @@ class ClaimActions:
             await refuse_in_mirror(uow, found.host)
             await uow.claims.serialize(found.domain)
             record = await uow.claims.get(found.id, lock=True) or found
-            if _state(record, now) != "open" or record.due_at is not None:
+            if _state(record, now) != "open" or _is_waiting(record, now):
                 return _claimed(record, now)
             await _refuse_files_of_closed(uow, record)
-            if record.checked_at is not None and now - record.checked_at < AGAIN_AFTER:
-                raise TooMany("The claim was checked just now.", AGAIN_AFTER)
-            if record.method == "file":
-                checks = await uow.claims.checks_by_file(record.domain, since=now - HOUR)
-                own = checks.get(record.network or record.client or record.id, 0)
-                beyond = sum(max(0, number - OWN_CHECKS) for number in checks.values())
-                # The first checks of a network are never refused because of others.
-                # guard: claim-first-checks
-                is_refused = own >= CHECKS_OF_NETWORK or (own >= OWN_CHECKS and beyond >= CHECKS_OF_DOMAIN)
-                if is_refused:  # guard: claim-checks
-                    message = "Too many checks of this domain within an hour; checks by DNS are not counted."
-                    raise TooMany(message, HOUR)
+            if (refused := await _refused_until(uow, record, now)) is not None:
+                raise TooMany(refused[1], refused[0] - now)
             record = replace(counted(record, now), due_at=now)
             await uow.claims.put(record)
         return _claimed(record, now)
@@ -298,7 +325,7 @@ class ClaimActions:
         is proven and the token was not handed out before."""
         claimed = await self.ask(token)
         deadline = asyncio.get_running_loop().time() + seconds
-        while claimed.record.due_at is not None and claimed.state == "open":
+        while claimed.waiting:
             if asyncio.get_running_loop().time() >= deadline:
                 break
             await asyncio.sleep(_POLL_SECONDS)
@@ -321,9 +348,9 @@ class ClaimActions:
             for claim in claims
         ]  # fmt: skip
 
-    async def settle(self, claim_id: str, answer: Answer) -> None:
+    async def settle(self, claim_id: str, answer: Answer, reason: str = "") -> None:
         """Store the answer of a check and apply its consequences. Repeated failures end an ownership by the rule of
-        `core/access/claims.py`."""
+        `core/access/claims.py`. `reason`: a code of `core/access/claim_outcomes.py`."""
         now = self._clock()
         async with self._store.begin() as uow:
             found = await uow.claims.get(claim_id)
@@ -334,10 +361,18 @@ class ClaimActions:
             claim = await uow.claims.get(claim_id, lock=True)
             if claim is None or claim.due_at is None or claim.due_at > now:
                 return  # it has ended, or another worker was faster
-            checked = replace(claim, checked_at=now, answer=answer, due_at=None, claimed_until=None)
+            checked = replace(
+                claim,
+                checked_at=now,
+                answer=answer,
+                reason=clean(reason, REASON_CHARS),
+                due_at=None,
+                claimed_until=None,
+            )
             if claim.proven_at is not None:
                 await _verified(uow, checked, answer, self._every, now)
             elif answer == "published" and now < claim.expires_at:  # guard: claim-expiry
                 await _proven(uow, checked, claims, self._every, now)
             else:
-                await uow.claims.put(checked)
+                again = now + LOOK_AGAIN if claim.method == "dns" else None
+                await uow.claims.put(replace(checked, due_at=again))

@@ -5,6 +5,7 @@ and give the token back. The token must belong to a proven ownership that has no
 by token needs no further check of the site; only an owner or an operator ends it.
 """
 
+import asyncio
 from collections.abc import AsyncIterator, Collection, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
@@ -31,7 +32,7 @@ from registry.store.api_keys import AuditRecord
 from registry.store.claims import ClaimRecord, OwnerSettingRecord
 from registry.store.reports import ReportRecord
 from registry.store.unit_of_work import Store, UnitOfWork
-from registry.store.webhooks import WebhookRecord
+from registry.store.webhooks import DeliveryRecord, WebhookRecord
 
 MAX_CHANGES: Final = 60
 """Changes per hour by one owner. Changes that protect an owner are never refused for it (`_changing`)."""
@@ -127,12 +128,15 @@ _NAMED: Final = 3
 
 
 ENTRIES: Final = 50  # latest entries of the audit log that are shown
+DELIVERIES: Final = 20  # latest attempts to send to the webhook that are shown
+_POLL_SECONDS: Final = 0.25
 
 
 @dataclass(frozen=True, slots=True)
 class OwnershipOverview:
     """`holds`: the holds that cover the host. `setting`: None if the owner has set nothing. `reports`: the latest about
-    the host, without their authors. `feedback`: of clients, without them."""
+    the host, without their authors. `feedback`: of clients, without them. `deliveries`: the latest attempts to send to
+    the webhook."""
 
     host: str
     claim: ClaimRecord
@@ -142,6 +146,7 @@ class OwnershipOverview:
     audit: Sequence[AuditRecord]
     reports: Sequence[ReportRecord]
     feedback: FeedbackOverview
+    deliveries: Sequence[DeliveryRecord]
 
 
 @dataclass(eq=False)
@@ -158,14 +163,24 @@ class OwnershipActions:
         async with self._store.begin() as uow:
             claim = await reader(uow, token, host)
             setting = await uow.owner_settings.get(domain, host)
-            webhook = None
+            webhook: WebhookRecord | None = None
+            deliveries: Sequence[DeliveryRecord] = ()
             if setting is not None and setting.webhook is not None:
                 webhook = await uow.webhooks.locked(setting.webhook)
+                deliveries = await uow.webhooks.deliveries(setting.webhook, limit=DELIVERIES)
             limits = (await uow.holds.limits([domain]))[domain]
             entries = await uow.audit.latest(limit=ENTRIES, host=host)
             reports = await uow.reports.of_host(domain, host, limit=ENTRIES)
             feedback = await feedback_about(uow, domain, host)
-        return OwnershipOverview(host, claim, limits.kinds(host), setting, webhook, entries, reports, feedback)
+        return OwnershipOverview(
+            host, claim, limits.kinds(host), setting, webhook, entries, reports, feedback, deliveries
+        )
+
+    async def ownership_of(self, token: Token) -> ClaimRecord:
+        """Return the ownership of a token: its `host` is the one that was proven. Raise NotAnOwner."""
+        async with self._store.begin() as uow:
+            claim = await uow.claims.get(token.id)
+            return await reader(uow, token, "" if claim is None else claim.host)
 
     @asynccontextmanager
     async def _changing(self, token: Token, host: str, *, is_bounded: bool = True) -> AsyncIterator[Owner]:
@@ -340,6 +355,35 @@ class OwnershipActions:
             await owner.uow.owner_settings.put(replace(setting, webhook=None))
             await owner.audit("host.webhook_removed", webhook=setting.webhook)
         return True
+
+    async def test_webhook(self, token: Token, host: str, *, seconds: float) -> DeliveryRecord | None:
+        """Request a test message to the webhook and wait at most `seconds` for the attempt; return it, or None if no
+        worker has made it yet. A receiver that has not answered its challenge gets a challenge instead. Raise NotAnOwner,
+        OtherHost, TooMany, and BadSetting without a webhook that gets messages."""
+        async with self._changing(token, host) as owner:
+            asked_at, setting = owner.now, await owner.settings()
+            row = None if setting.webhook is None else await owner.uow.webhooks.locked(setting.webhook)
+            if row is None:
+                raise BadSetting("there is no webhook")
+            if row.disabled_at is not None:
+                raise BadSetting("the webhook is disabled; set its address again to enable it")
+            if row.verified_at is not None:
+                row = replace(row, test_at=asked_at)
+            else:
+                at = await webhooks.next_challenge_at(owner.uow, row.url, asked_at)
+                if at > asked_at:
+                    raise TooMany("Too many challenges were sent to the receiver within a day.", at - asked_at)
+                row = replace(row, due_at=min(row.due_at, asked_at))
+            await owner.uow.webhooks.put(row)
+        purpose = "challenge" if row.verified_at is None else "test"
+        deadline = asyncio.get_running_loop().time() + seconds
+        while True:
+            async with self._store.begin() as uow:
+                attempts = await uow.webhooks.deliveries(row.id, limit=DELIVERIES)
+            made = next((one for one in attempts if one.purpose == purpose and one.at >= asked_at), None)
+            if made is not None or asyncio.get_running_loop().time() >= deadline:
+                return made
+            await asyncio.sleep(_POLL_SECONDS)
 
     async def recheck(self, token: Token, host: str) -> Recheck:
         """Queue a visit of the host with the whole plan, within the site's daily budgets but not those of strangers.

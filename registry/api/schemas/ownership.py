@@ -69,7 +69,16 @@ class ClaimData(Shape):
     waiting: Annotated[bool, about("A check waits for a worker.", False)]
     checked_at: Annotated[base.Timestamp | None, sample(None)]
     answer: Annotated[Literal["published", "missing", "unanswered"] | None, about("What the last check found.", None)]
+    reason: Annotated[str, about("Why: `no_record`, `http_404`, `redirect` ... Empty if nothing is known.", "")]
     says: Annotated[str, sample("Not checked yet.")]
+    fix: Annotated[str, about("What to do; empty: nothing.", "Publish the value, then have it checked.")]
+    check_after: Annotated[
+        base.Timestamp | None, about("From when a further check can be requested; null: at once.", None)
+    ]
+    next_check_at: Annotated[
+        base.Timestamp | None, about("When it is looked up without a request; null: only on request.", None)
+    ]
+    token_taken: Annotated[bool, about("The owner's token was given out.", False)]
     ended_at: Annotated[base.Timestamp | None, sample(None)]
     end_reason: Annotated[str | None, sample(None)]
     url: Annotated[str, sample("https://registry.example/api/claims/0123456789abcdef")]
@@ -95,8 +104,31 @@ class WebhookState(Shape):
     types: Annotated[list[str], sample(["service.*"])]
     state: Annotated[str, sample("unverified")]
     disabled_reason: Annotated[str | None, sample(None)]
+    next_attempt_at: Annotated[base.Timestamp | None, about("After a failed attempt.", None)]
     created_at: base.Timestamp
     secret: NotRequired[Annotated[str, about("Signs messages; shown once.", "whsec_...")]]
+
+
+class WebhookDelivery(Shape):
+    at: base.Timestamp
+    id: Annotated[str, about("The same for each attempt to send a message.", "msg_0192f3c4a1b27c3d8e9f0a1b2c3d4e5f")]
+    event: Annotated[str, about("`feed.changed`, `webhook.challenge` or `webhook.test`.", "webhook.test")]
+    delivered: Annotated[bool, sample(True)]
+    status: Annotated[int | None, about("Of the answer; null without one.", 204)]
+    reason: Annotated[str, about("Why it was not delivered; empty if it was.", "")]
+    duration_ms: Annotated[int, sample(35)]
+
+
+class WebhookTested(Shape):
+    domain: base.HostName
+    says: Annotated[str, sample("Delivered.")]
+    delivery: Annotated[WebhookDelivery | None, about("null: a worker has not sent it yet.")]
+
+
+class OwnershipOfToken(Shape):
+    domain: Annotated[str, about("The host that was proven.", base.EXAMPLE_HOST)]
+    scope: Annotated[_Scope, sample("host")]
+    since: base.Timestamp | None
 
 
 class OwnerDecision(Shape):
@@ -130,6 +162,7 @@ class OwnedData(Shape):
     canonical_host: Annotated[str | None, about("In effect.", None)]
     pinned_host: Annotated[str | None, about("Wanted; without effect until its owner agrees.", None)]
     webhook: WebhookState | None
+    deliveries: Annotated[list[WebhookDelivery], about("Latest attempts to send to the webhook, at most 20.")]
     checks_calls: Annotated[bool, about("Addresses for calls may be checked.", True)]
     decisions: list[OwnerDecision]
     reports: Annotated[list[ReportAboutHost], about("About the host, the latest first.")]
@@ -150,5 +183,7 @@ class OwnerChange(Shape):
 
 Claim = answer_of("Claim", ClaimData)
 Webhook = answer_of("Webhook", WebhookState)
+Tested = answer_of("WebhookTested", WebhookTested)
+TokenOwnership = answer_of("TokenOwnership", OwnershipOfToken)
 Owned = answer_of("Owned", OwnedData)
 Changed = answer_of("Changed", OwnerChange)

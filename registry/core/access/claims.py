@@ -11,7 +11,7 @@ import hmac
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Final, Literal, get_args
+from typing import Final, Literal, NamedTuple, get_args
 
 from registry.core.names.authority import Relation, relation
 from registry.core.names.domains import registrable_domain
@@ -30,6 +30,14 @@ OwnershipState = Literal[
     "none",  # never proven
     "at_origin",  # this registry is a mirror: the origin knows
 ]
+
+
+class ProofReading(NamedTuple):
+    """What a check read. `reason`: a code of `claim_outcomes`, empty if the value was read."""
+
+    answer: Answer
+    reason: str = ""
+
 
 METHODS: Final[tuple[Method, ...]] = get_args(Method)
 SCOPES: Final[tuple[Scope, ...]] = get_args(Scope)
