@@ -16,7 +16,7 @@ from registry.edge.middleware import Rules
 from registry.edge.problems import Problem, as_problem, body, fault
 from registry.edge.requests import provide
 from registry.settings import Settings
-from registry.web import about, changes, check, figures, ownership, public_forms, rendering, search, service
+from registry.web import about, changes, check, claims, figures, owner, public_forms, rendering, search, service
 from registry.web.rendering import about_host, with_doubt
 from registry.wiring import StoreUnavailable, Waypost
 
@@ -61,11 +61,14 @@ _ROUTES: Final = (
     about_host("/s/{host}/report", public_forms.report_form),
     Route("/s/{host}/report", public_forms.report, methods=_POST),
     Route("/reports/{token}", public_forms.report_state),
-    about_host("/claim/{host}", ownership.explain),
-    Route("/claim/{host}", ownership.claim, methods=_POST),
-    Route("/claim/{host}/check", ownership.check, methods=_POST),
-    about_host("/owner/{host}", ownership.owner),
-    Route("/owner/{host}", ownership.decide, methods=_POST),
+    about_host(claims.FORM, claims.explain),
+    Route(claims.FORM, claims.claim, methods=_POST),
+    Route(claims.GO_ON, claims.go_on_form),
+    Route(claims.GO_ON, claims.go_on, methods=_POST),
+    Route(claims.PAGE, claims.page),
+    Route(claims.PAGE, claims.check, methods=_POST),
+    about_host(owner.PATH, owner.owner),
+    Route(owner.PATH, owner.decide, methods=_POST),
 )
 SHARED: Final = frozenset({"/", "/bot", "/docs"})
 """Paths that other interfaces answer too, for clients that do not prefer HTML."""

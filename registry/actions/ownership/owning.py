@@ -358,8 +358,8 @@ class OwnershipActions:
 
     async def test_webhook(self, token: Token, host: str, *, seconds: float) -> DeliveryRecord | None:
         """Request a test message to the webhook and wait at most `seconds` for the attempt; return it, or None if no
-        worker has made it yet. A receiver that has not answered its challenge gets a challenge instead. Raise NotAnOwner,
-        OtherHost, TooMany, and BadSetting without a webhook that gets messages."""
+        worker has made it yet. A receiver that has not answered its challenge gets a challenge instead. Raise
+        NotAnOwner, OtherHost, TooMany, and BadSetting without a webhook that gets messages."""
         async with self._changing(token, host) as owner:
             asked_at, setting = owner.now, await owner.settings()
             row = None if setting.webhook is None else await owner.uow.webhooks.locked(setting.webhook)

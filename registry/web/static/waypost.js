@@ -110,6 +110,39 @@ for (const waiting of document.querySelectorAll("[data-again]")) {
   setTimeout(look, 3000);
 }
 
+// The page of a claim follows what the API tells its holder, whose token is the last part of the address.
+for (const answer of document.querySelectorAll("[data-claim]")) {
+  const headers = { Authorization: `Bearer ${location.pathname.split("/").pop()}` };
+  let left = 200;
+
+  const poll = async () => {
+    let isWaiting = false;
+    try {
+      const reply = await fetch(answer.dataset.claim, { headers });
+      if (!reply.ok) throw new Error(reply.statusText);
+      const { data } = await reply.json();
+      isWaiting = data.waiting;
+      if (data.state !== "open") return location.replace(location.pathname); // another page: what to do now
+      if (!isWaiting && (data.checked_at ?? "") !== answer.dataset.checked) {
+        answer.dataset.checked = data.checked_at ?? "";
+        answer.textContent = `Not proven yet. ${data.says}`;
+        answer.parentElement.classList.add("middle");
+        document.getElementById("checked").textContent = "just now";
+        document.getElementById("next").textContent = data.next_check_at ? "by itself, or when you ask" : "when you ask";
+        document.getElementById("reload").hidden = true;
+        const fix = document.getElementById("fix");
+        fix.textContent = data.fix;
+        fix.hidden = !data.fix;
+      }
+    } catch {
+      document.getElementById("reload").hidden = false; // the page itself still works
+    }
+    left -= 1;
+    if (left) setTimeout(poll, isWaiting ? 2000 : 15000);
+  };
+  setTimeout(poll, 2000);
+}
+
 // A list of submitted hosts: the states on the page follow those of the API until all hosts are done.
 const EVERY_MS = 3000;
 const MOST_POLLS = 200;
