@@ -21,6 +21,7 @@ from registry.web import text
 from registry.web.asking import as_problem, ask, pass_on, sent
 from registry.web.owner import OWNER_PAGE, sign_in
 from registry.web.rendering import canonical_host, links_of, respond, with_secrets
+from registry.web.sessions import SECONDS
 from registry.wiring import utc_now
 
 FORM: Final = "/claim/{host}"
@@ -68,9 +69,11 @@ async def _form(
             if problem.kind.status not in (403, 404):
                 raise
     domain = registrable_domain(host)
+    default = "dns" if opted_out["opted_out"] else "file"
+    offered = [*_PROOFS][1 if opted_out["opted_out"] else 0 : 3 if host == domain else 2]
     values = {
         "host": host, "domain": domain, "ownership": ownership, "opt_out": opted_out, "fault": fault,
-        "chosen": chosen or ("dns" if opted_out["opted_out"] else "file"),
+        "chosen": chosen if chosen in offered else default,
     }  # fmt: skip
     return respond(request, "claim.html", values, status=status if fault else 200, cache=REVALIDATE)
 
@@ -132,7 +135,7 @@ def _page(
         later = "in a few seconds" if seconds < 60 else later
     values = {
         "host": host, "claim": data, "token": token.text, "owner_token": owner.text if owner else None, "fault": fault,
-        "later": later,
+        "later": later, "hours": SECONDS // 3_600,
         "address": links.absolute(PAGE, token=token.text), "poll": links.to("/api/claims/{id}", id=token.id),
     }  # fmt: skip
     response = with_secrets(respond(request, "claimed.html", values, status=status))

@@ -105,7 +105,8 @@ async def decide(request: Request) -> Response:
             return _back(request, host, "sign-in")
         if status < 400:
             return _decided(request, host, chosen, token, content["data"])
-        refused = status, next(iter(decision.fields), chosen), _in_words(chosen, content)
+        code = status if status == RATE_LIMITED.status else 400
+        refused = code, next(iter(decision.fields), chosen), _in_words(chosen, content)
     status, content = await _answer(request, host, token, "", method="GET")
     if status >= 400:
         raise as_problem(content)
@@ -211,6 +212,8 @@ async def _page(
     """Return the page of a signed-in owner. `faults`, `written`: of a form that was refused, by field."""
     host = data["domain"]
     opt_out = (await ask(request, "/api/opt-outs/{host}", host=host))["data"]
+    said, kind = _said(done, data)
+    offered = _offered(data, opt_out)
     kept = {"note": data["note"], "canonical": data["pinned_host"] or ""}
     if data["webhook"]:
         kept |= {"url": data["webhook"]["url"], "types": ",".join(data["webhook"]["types"])}
@@ -222,15 +225,28 @@ async def _page(
         "opt_out": opt_out if opt_out["opted_out"] else None,
         "host_status": await _found(request, "/api/services/{host}/status", host),
         "service": await _found(request, "/api/services/{host}", host),
-        "said": _said(done, data),
+        "said": said,
+        "said_kind": kind,
         "new_token": token.text if done == "rotate" else None,
         "faults": faults or {},
+        "stray": next((fault for name, fault in (faults or {}).items() if name in _DECISIONS.keys() - offered), None),
         "written": {name: as_written(value) for name, value in shown.items()},
         "choices": list(dict.fromkeys([_EVERY_EVENT, *filter(None, [types]), *PATTERNS])),
         "note_chars": NOTE_CHARS,
         "hours": SECONDS // 3_600,
     }
     return with_secrets(respond(request, "owner.html", values, status=status))
+
+
+def _offered(data: Mapping[str, Any], opt_out: Mapping[str, Any]) -> set[str]:
+    """Return the decisions that have a form on the page. Another tab may have sent one that is not there any more."""
+    if opt_out["opted_out"]:
+        is_own = opt_out["how"] == "owner" and opt_out["covered_by"] == data["domain"]
+        return {"rotate", "give-up"} | ({"list-again"} if is_own else set())
+    webhook = data["webhook"]
+    absent = {"list-again", "hide" if data["hidden"] else "show", "calls" if data["checks_calls"] else "no-calls"}
+    absent |= set() if webhook else {"test", "no-webhook"}
+    return _DECISIONS.keys() - absent - ({"test"} if webhook and webhook["state"] == "disabled" else set())
 
 
 async def _found(request: Request, path: str, host: str) -> Any:
@@ -250,35 +266,32 @@ async def _signed_out(request: Request, host: str, said: str, fault: str | None 
     return with_secrets(respond(request, "sign_in.html", values, status=400 if fault else 200))
 
 
-def _said(done: str, data: Mapping[str, Any]) -> str:
-    """Return the line about a decision that was just made, empty for none."""
-    if done == "sign-in":
-        return f"You are signed in for {SECONDS // 3_600} hours in this browser."
-    if done == "note":
-        return "The note is shown with the service." if data["note"] else "There is no note now."
-    if done == "canonical":
-        return _said_of_canonical(data)
+def _said(done: str, data: Mapping[str, Any]) -> tuple[str, str]:
+    """Return the line about a decision that was just made, empty for none, and whether it is good."""
     if done == "test":
         return _said_of_test(data)
-    return _DECISIONS[done].done if done in _DECISIONS and done not in _LEAVING else ""
+    if done == "sign-in":
+        return f"You are signed in for {SECONDS // 3_600} hours in this browser.", "good"
+    if done == "note":
+        return "The note is shown with the service." if data["note"] else "There is no note now.", "good"
+    if done == "canonical" and data["canonical_host"]:
+        return f"{data['canonical_host']} stands for this host now.", "good"
+    if done == "canonical" and data["pinned_host"]:
+        waits_for = f"the owner of {data['pinned_host']} agrees and that host names no other"
+        return f"Saved. It has no effect until {waits_for}.", "middle"
+    if done == "canonical":
+        return "The host stands for itself.", "good"
+    return _DECISIONS[done].done if done in _DECISIONS and done not in _LEAVING else "", "good"
 
 
-def _said_of_canonical(data: Mapping[str, Any]) -> str:
-    if data["canonical_host"]:
-        return f"{data['canonical_host']} stands for this host now."
-    if data["pinned_host"]:
-        return f"Saved. It has no effect until the owner of {data['pinned_host']} agrees and that host names no other."
-    return "The host stands for itself."
-
-
-def _said_of_test(data: Mapping[str, Any]) -> str:
+def _said_of_test(data: Mapping[str, Any]) -> tuple[str, str]:
     made = next((one for one in data["deliveries"] if one["event"] != EVENTS), None)
     if made is None or utc_now() - datetime.fromisoformat(made["at"]) > _RECENT:
-        return "The message is on its way. Load the page again to see whether it arrived."
+        return "The message is on its way. Load the page again to see whether it arrived.", "middle"
     if made["delivered"]:
-        return f"Delivered: the receiver answered with status {made['status']} in {made['duration_ms']} ms."
+        return f"Delivered: the receiver answered with status {made['status']} in {made['duration_ms']} ms.", "good"
     answered = f"status {made['status']}" if made["status"] else text.words(made["reason"])
-    return f"Not delivered: {answered}. The list of attempts below has more."
+    return f"Not delivered: {answered}.", "bad"
 
 
 def _said_without_session(done: str) -> str:

@@ -1,15 +1,19 @@
 """Ownership over HTTP: claim, prove, act, and everything that is refused."""
 
+import asyncio
 import logging
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
+from registry.actions.webhooks import Outgoing
 from registry.core.names.domains import registrable_domain
 from registry.core.visiting.call_checks import CallCheck
+from registry.core.webhooks import MAX_CHALLENGES_OF_HOST, Attempt
 from tests.api.sites import NEW, PIGEON, PIGEON_BASE
 from tests.support.api import Api
+from tests.support.database import until_true
 
 pytestmark = pytest.mark.slow  # a database and an index for each
 
@@ -141,7 +145,86 @@ async def test_every_row_shows_who_owns_the_host(own_api: Api) -> None:
     assert PIGEON in {entry["metadata"]["waypost:host"] for entry in searched}
 
 
-WRITES = ("recheck", "hide", "show", "call-checks", "token", "opt-out")
+async def test_an_owner_has_the_webhook_tested_and_sees_the_attempts(own_api: Api) -> None:
+    headers, test = bearer(await proven(own_api)), f"{OWNER}/webhook/test?wait=0"
+    assert (await own_api.post(test, headers=headers)).status_code == 400, "there is none"
+    await own_api.client.put(f"{OWNER}/webhook", headers=headers, json={"url": f"https://{PIGEON}/hook"})
+
+    async def attempt(made: Attempt) -> str:
+        [outgoing] = await own_api.waypost.webhooks.due(10, ())
+        await own_api.waypost.webhooks.record(outgoing, made)
+        return outgoing.message.purpose
+
+    async def owned() -> Any:
+        return (await own_api.get(OWNER, headers=headers)).json()["data"]
+
+    assert await attempt(Attempt(None, "connection_refused", duration_ms=3)) == "challenge"
+    assert (await owned())["webhook"]["next_attempt_at"] is not None
+    assert await own_api.waypost.webhooks.due(10, ()) == [], "not before the next attempt"
+    asked = (await own_api.post(test, headers=headers)).json()["data"]
+    assert (asked["says"], asked["delivery"]) == ("A worker sends it within seconds.", None)
+    assert await attempt(Attempt(200)) == "challenge", "the owner asked for it"
+    await own_api.post(test, headers=headers)
+    assert await attempt(Attempt(204, duration_ms=5)) == "test"
+    assert await own_api.waypost.webhooks.due(10, ()) == [], "a test is sent once"
+    waiting = asyncio.create_task(own_api.post(test.replace("wait=0", "wait=20"), headers=headers))
+    due: list[Outgoing] = []
+
+    async def is_due() -> bool:
+        due.extend(await own_api.waypost.webhooks.due(10, ()))
+        return bool(due)
+
+    await until_true(is_due)
+    await own_api.waypost.webhooks.record(due[0], Attempt(500, "http_500", duration_ms=9))
+    data = (await waiting).json()["data"]
+    assert (data["says"], data["delivery"]["status"]) == ("Not delivered.", 500)
+    shown = await owned()
+    assert [(one["event"], one["delivered"], one["status"], one["reason"]) for one in shown["deliveries"]] == [
+        ("webhook.test", False, 500, "http_500"),
+        ("webhook.test", True, 204, ""),
+        ("webhook.challenge", True, 200, ""),
+        ("webhook.challenge", False, None, "connection_refused"),
+    ]
+    assert shown["webhook"]["state"] == "active", "a test has no effect"
+    async with own_api.store.engine.begin() as connection:
+        await connection.exec_driver_sql("UPDATE webhooks SET disabled_at = now(), disabled_reason = 'gone'")
+    assert (await own_api.post(test, headers=headers)).status_code == 400
+
+
+async def test_a_challenge_that_an_owner_asks_for_counts_against_the_limits(own_api: Api) -> None:
+    headers, test = bearer(await proven(own_api)), f"{OWNER}/webhook/test?wait=0"
+    await own_api.client.put(f"{OWNER}/webhook", headers=headers, json={"url": f"https://{PIGEON}/hook"})
+    for _ in range(MAX_CHALLENGES_OF_HOST):
+        assert (await own_api.post(test, headers=headers)).status_code == 200
+        [outgoing] = await own_api.waypost.webhooks.due(10, ())
+        await own_api.waypost.webhooks.record(outgoing, Attempt(500, "http_500"))
+    refused = await own_api.post(test, headers=headers)
+    assert refused.status_code == 429 and int(refused.headers["retry-after"]) > 80_000
+
+
+async def test_a_token_tells_its_host(own_api: Api) -> None:
+    token = await proven(own_api)
+    told = (await own_api.get("/api/owner", headers=bearer(token))).json()["data"]
+    assert (told["domain"], told["scope"]) == (PIGEON, "host")
+    wrong = token[:-1] + ("A" if token[-1] != "A" else "B")
+    for other in (wrong, "wp_owner_0123456789abcdef_" + "x" * 43, "nonsense"):
+        assert (await own_api.get("/api/owner", headers=bearer(other))).status_code == 401
+
+
+async def test_a_check_says_what_it_found_and_when_the_next_is_possible(own_api: Api) -> None:
+    claim = await claimed(own_api, method="file")
+    headers, url = bearer(claim["claim_token"]), f"/api/claims/{claim['id']}"
+    assert (claim["check_after"], claim["next_check_at"], claim["token_taken"]) == (None, None, False)
+    await own_api.post(f"{url}/check?wait=0", headers=headers)
+    [check] = await own_api.waypost.claims.take(10)
+    await own_api.waypost.claims.settle(check.claim, "missing", "http_403")
+    data = (await own_api.get(url, headers=headers)).json()["data"]
+    assert (data["reason"], data["says"]) == ("http_403", "The server refuses the file (status 403).")
+    assert data["fix"] and data["check_after"] > data["checked_at"]
+    assert data["next_check_at"] is None, "a file is requested only when the claimant asks"
+
+
+WRITES = ("recheck", "hide", "show", "call-checks", "token", "opt-out", "webhook/test")
 
 
 async def test_without_a_valid_token_nothing_is_allowed(own_api: Api) -> None:

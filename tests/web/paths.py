@@ -59,6 +59,7 @@ PAGES: Final = (
     ),
     LINKS.to("/claim/{host}", host=sites.PIGEON),
     LINKS.to("/claim/{host}", host="unknown.example.com"),
+    "/claims",
     LINKS.to("/owner/{host}", host=sites.PIGEON),
 )
 """Paths that answer 200."""
@@ -101,7 +102,7 @@ ERRORS: Final = (
         LINKS.to(f"/s/{{host}}/{page}", host="unknown.example")
         for page in ("evidence", "history", "recheck", "report")
     ),
-    "/reports/none", "/reports/wp_report_0123456789abcdef_" + "A" * 43,
+    "/claims/none", "/reports/none", "/reports/wp_report_0123456789abcdef_" + "A" * 43,
     LINKS.capability(sites.PIGEON, "nothing/at all"), LINKS.capability("unknown.example", "nothing"),
 )  # fmt: skip
 """Paths that answer with a page about an error."""

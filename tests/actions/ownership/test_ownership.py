@@ -11,6 +11,7 @@ from registry.actions.maintenance.opt_out import Proof
 from registry.actions.ownership import claiming, owning
 from registry.actions.ownership.claiming import (
     CHECKS_OF_NETWORK,
+    LOOK_AGAIN,
     MAX_OPEN,
     BadClaim,
     NotTheClaimant,
@@ -33,6 +34,7 @@ pytestmark = pytest.mark.slow  # seconds of PostgreSQL
 HOST, API, OTHER = "pigeons.com", "api.pigeons.com", "doves.com"
 SITES = {HOST: adp_site(HOST), API: adp_site(API, "track_parcel"), OTHER: adp_site(OTHER, "send_letter")}
 EVERY = timedelta(hours=24)
+MINUTE = timedelta(minutes=1)
 _numbers = iter(range(1, 1_000_000))
 
 
@@ -154,6 +156,33 @@ async def test_checks_by_file_are_bounded(store: Store) -> None:
         await on(store, NOW + timedelta(minutes=30)).claims.ask(token)
     _, other = await claimed(store, HOST, "file", client="203.0.113.8", now=NOW + timedelta(minutes=30))
     await on(store, NOW + timedelta(minutes=30)).claims.ask(other)
+
+
+async def test_a_claimant_learns_when_the_next_check_is_possible(store: Store) -> None:
+    _, token = await claimed(store, HOST, "file")
+    for number in range(CHECKS_OF_NETWORK):
+        await checked(store, token, "missing", NOW + number * MINUTE)
+    late = NOW + CHECKS_OF_NETWORK * MINUTE
+    await claimed(store, HOST, "file", client="203.0.113.8", now=late)
+    found = await on(store, late).claims.claim_status(token)
+    assert found.check_after == NOW + HOUR, "the first of the hour's checks counts no more"
+    with pytest.raises(TooMany) as refused:
+        await on(store, late).claims.ask(token)
+    assert refused.value.retry_after == NOW + HOUR - late
+    await on(store, NOW + HOUR).claims.ask(token)
+
+
+async def test_an_open_claim_by_dns_is_looked_up_again_until_it_is_proven(store: Store) -> None:
+    _, token = await claimed(store)
+    await checked(store, token, "missing")
+    found = await on(store, NOW + MINUTE).claims.claim_status(token)
+    assert (found.waiting, found.record.due_at) == (False, NOW + LOOK_AGAIN)
+    assert await on(store, NOW + MINUTE).claims.take(limit=10) == []
+    await on(store, NOW + MINUTE).claims.ask(token)
+    assert len(await on(store, NOW + MINUTE).claims.take(limit=10)) == 1, "the claimant need not wait"
+    await on(store, NOW + MINUTE).claims.settle(token.id, "unanswered")
+    await verified(store, "published", NOW + MINUTE + LOOK_AGAIN)
+    assert (await on(store, NOW + HOUR).claims.claim_status(token)).state == "proven"
 
 
 async def test_three_failures_end_an_ownership_and_what_was_set(store: Store) -> None:
