@@ -100,7 +100,7 @@ def _go_on(request: Request, fault: str | None = None) -> Response:
 
 
 async def page(request: Request) -> Response:
-    """Return the page of a claim. Raise Problem when there is none at this address."""
+    """Return the page of a claim. Raise Problem for an unknown token."""
     token = _token(request)
     return _page(request, token, await _state(request, token))
 
@@ -158,7 +158,7 @@ def _token(request: Request) -> Token:
 
 
 def _unknown() -> Problem:
-    return Problem(NOT_FOUND, "There is no claim at this address. Claims that nobody proved are deleted after a time.")
+    return Problem(NOT_FOUND, "There is no claim at this address. Claims without a proof are deleted after a time.")
 
 
 def _see(request: Request, token: str) -> Response:

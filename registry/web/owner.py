@@ -33,7 +33,7 @@ TEST_SECONDS: Final = 8
 _MAX_BYTES: Final = 16_384
 _FIELDS: Final = ("action", "token", "note", "canonical", "consent", "url", "types", "receiver_token", "confirm")
 _EVERY_EVENT: Final = "all"
-_RECENT: Final = timedelta(minutes=2)  # an older test message is not the one that was just requested
+_RECENT: Final = timedelta(minutes=2)  # an older test message was requested before
 
 
 class Decision(NamedTuple):
@@ -196,7 +196,7 @@ def _in_words(chosen: str, content: Mapping[str, Any]) -> str:
     """Return why a decision was refused, in words that fit the form."""
     if content.get("code") == "foreign_receiver":
         return (
-            "The address is neither on this host nor below it. Use one that is, or write the owner’s token of its host "
+            "The address is neither on this host nor below it. Use another, or write the owner’s token of its host "
             "below."
         )
     if chosen == "recheck" and content["status"] == 404:
@@ -239,7 +239,7 @@ async def _page(
 
 
 def _offered(data: Mapping[str, Any], opt_out: Mapping[str, Any]) -> set[str]:
-    """Return the decisions that have a form on the page. Another tab may have sent one that is not there any more."""
+    """Return the decisions that have a form on the page. A form of another tab may be gone here."""
     if opt_out["opted_out"]:
         is_own = opt_out["how"] == "owner" and opt_out["covered_by"] == data["domain"]
         return {"rotate", "give-up"} | ({"list-again"} if is_own else set())
@@ -250,7 +250,7 @@ def _offered(data: Mapping[str, Any], opt_out: Mapping[str, Any]) -> set[str]:
 
 
 async def _found(request: Request, path: str, host: str) -> Any:
-    """Return what the API tells of a host, or None while it is not known, hidden or opted out."""
+    """Return what the API says about a host; None if it is unknown, hidden or opted out."""
     try:
         return (await ask(request, path, host=host))["data"]
     except Problem as problem:

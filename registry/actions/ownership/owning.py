@@ -177,7 +177,7 @@ class OwnershipActions:
         )
 
     async def ownership_of(self, token: Token) -> ClaimRecord:
-        """Return the ownership of a token: its `host` is the one that was proven. Raise NotAnOwner."""
+        """Return the ownership of a token, with the host that was proven. Raise NotAnOwner."""
         async with self._store.begin() as uow:
             claim = await uow.claims.get(token.id)
             return await reader(uow, token, "" if claim is None else claim.host)
