@@ -18,6 +18,7 @@ from registry.edge import inside, problems
 from registry.edge.problems import Problem
 from registry.edge.requests import MAX_INLINE_DOCUMENT, computed
 from registry.edge.responses import path_segment
+from registry.web import text
 
 FORM: Final = "application/x-www-form-urlencoded"
 MAX_FIELDS: Final = 8
@@ -63,6 +64,31 @@ async def pass_on(
     return answer.status, content, answer
 
 
+async def try_on(
+    request: Request,
+    path: str,
+    body: bytes = b"",
+    query: Mapping[str, str] | None = None,
+    *,
+    method: str = "POST",
+    token: str | None = None,
+) -> tuple[int, Any]:
+    """Return status and JSON of the API's answer as `pass_on` does; a reached limit is an answer too, for its form.
+
+    Its `wait` says in words when to try again, such as "in 2 minutes"; empty if that is not known. Raise Problem when
+    the registry cannot answer.
+    """
+    try:
+        status, content, _ = await pass_on(request, path, body, query, method=method, token=token)
+    except Problem as problem:
+        if problem.kind is not problems.RATE_LIMITED:
+            raise
+        seconds = problem.headers.get("retry-after", "")
+        wait = f"in {text.duration(int(seconds))}" if seconds.isdigit() else ""
+        return problem.kind.status, {"detail": problem.detail, "status": problem.kind.status, "wait": wait}
+    return status, content
+
+
 def as_problem(content: Mapping[str, Any], retry_after: str | None = None) -> Problem:
     """Return the error that a problem document describes, to be raised again."""
     kind = _BY_SLUG.get(str(content.get("type", "")).rpartition("/")[2], problems.UNAVAILABLE)
@@ -105,11 +131,11 @@ def _parsed(raw: bytes) -> dict[str, str]:
     return {name: value.replace("\r\n", "\n") for name, value in fields.items()}  # browsers send CRLF for each line end
 
 
-def name_written(text: str) -> str:
+def name_written(written: str) -> str:
     """Return a name in the form that the API accepts: NUL cannot be in a body, and no name has it."""
-    return text.replace("\0", "\ufffd").strip()
+    return written.replace("\0", "\ufffd").strip()
 
 
-def as_written(text: str) -> Markup:
+def as_written(written: str) -> Markup:
     """Return the text for an editable field, without the marks for hidden characters, which would change it."""
-    return escape(_CONTROLS.sub("\ufffd", text))
+    return escape(_CONTROLS.sub("\ufffd", written))

@@ -15,10 +15,10 @@ from starlette.responses import RedirectResponse, Response
 from registry.core.access.claims import CLAIM, OWNER
 from registry.core.access.tokens import Token, parse_token
 from registry.core.names.domains import registrable_domain
-from registry.edge.problems import NOT_FOUND, RATE_LIMITED, UNAUTHORIZED, Problem
+from registry.edge.problems import NOT_FOUND, UNAUTHORIZED, Problem
 from registry.edge.responses import REVALIDATE
 from registry.web import text
-from registry.web.asking import as_problem, ask, pass_on, sent
+from registry.web.asking import as_problem, ask, sent, try_on
 from registry.web.owner import OWNER_PAGE, sign_in
 from registry.web.rendering import canonical_host, links_of, respond, with_secrets
 from registry.web.sessions import SECONDS
@@ -51,9 +51,10 @@ async def claim(request: Request) -> Response:
         return await _form(request, host, "Choose how you prove it.")
     method, scope = _PROOFS[proof]
     wanted = {"domain": host, "method": method, "scope": scope}
-    status, content = await _answer(request, "/api/claims", orjson.dumps(wanted))
+    status, content = await try_on(request, "/api/claims", orjson.dumps(wanted))
     if status >= 400:
-        return await _form(request, host, content["detail"], proof, status=status)
+        wait = f" Try again {content['wait']}." if content.get("wait") else ""
+        return await _form(request, host, content["detail"] + wait, proof, status=status)
     return _see(request, content["data"]["claim_token"])
 
 
@@ -89,7 +90,7 @@ async def go_on(request: Request) -> Response:
         return _see(request, token.text)
     if (token := parse_token(written, OWNER)) is None:
         return _go_on(request, "This is neither a claim token (wp_claim_…) nor an owner’s token (wp_owner_…).")
-    status, content = await _answer(request, "/api/owner", None, token=token.text, method="GET")
+    status, content = await try_on(request, "/api/owner", token=token.text, method="GET")
     if status >= 400:
         return _go_on(request, "This token is not valid: it was replaced, or the ownership has ended.")
     return sign_in(request, token, content["data"]["domain"])
@@ -110,7 +111,7 @@ async def check(request: Request) -> Response:
     token = _token(request)
     await sent(request, (), _MAX_BYTES)
     query = {"wait": str(CHECK_SECONDS)}
-    status, content = await _answer(request, f"/api/claims/{token.id}/check", b"", query, token=token.text)
+    status, content = await try_on(request, f"/api/claims/{token.id}/check", b"", query, token=token.text)
     if status == UNAUTHORIZED.status:
         raise _unknown()
     if status >= 400:
@@ -143,7 +144,7 @@ def _page(
 
 
 async def _state(request: Request, token: Token) -> Mapping[str, Any]:
-    status, content = await _answer(request, f"/api/claims/{token.id}", None, token=token.text, method="GET")
+    status, content = await try_on(request, f"/api/claims/{token.id}", token=token.text, method="GET")
     if status >= 400:
         raise _unknown() if status == UNAUTHORIZED.status else as_problem(content)
     data: Mapping[str, Any] = content["data"]
@@ -163,17 +164,3 @@ def _unknown() -> Problem:
 
 def _see(request: Request, token: str) -> Response:
     return with_secrets(RedirectResponse(links_of(request).to(PAGE, token=token), 303))
-
-
-async def _answer(
-    request: Request, path: str, body: bytes | None, query: Mapping[str, str] | None = None, *,
-    token: str | None = None, method: str = "POST",
-) -> tuple[int, Any]:  # fmt: skip
-    """Return status and JSON of the API's answer. A limit of claims is an answer like others, shown in the form."""
-    try:
-        status, content, _ = await pass_on(request, path, body or b"", query, method=method, token=token)
-    except Problem as problem:
-        if problem.kind is not RATE_LIMITED:
-            raise
-        return RATE_LIMITED.status, {"detail": problem.detail}
-    return status, content

@@ -20,7 +20,7 @@ from registry.core.names.domains import InvalidName, host_syntax
 from registry.core.webhooks import EVENTS
 from registry.edge.problems import BAD_REQUEST, FORBIDDEN, RATE_LIMITED, UNAUTHORIZED, Problem
 from registry.web import text
-from registry.web.asking import as_problem, as_written, ask, name_written, pass_on, sent
+from registry.web.asking import as_problem, as_written, ask, name_written, sent, try_on
 from registry.web.rendering import canonical_host, links_of, respond, with_secrets
 from registry.web.sessions import SECONDS, Session
 from registry.wiring import utc_now
@@ -318,16 +318,5 @@ async def _answer(
     request: Request, host: str, token: Token, path: str, *, method: str, body: bytes = b"",
     query: Mapping[str, str] | None = None,
 ) -> tuple[int, Any]:  # fmt: skip
-    """Return status and JSON of the API's answer about an owned host. A limit of the owner is an answer too, with
-    `wait` in words: it is shown in its form."""
-    try:
-        status, content, _ = await pass_on(
-            request, f"/api/owner/{host}{path}", body, query, method=method, token=token.text
-        )
-    except Problem as problem:
-        if problem.kind is not RATE_LIMITED:
-            raise
-        seconds = problem.headers.get("retry-after", "")
-        wait = f"in {text.duration(int(seconds))}" if seconds.isdigit() else ""
-        return RATE_LIMITED.status, {"detail": problem.detail, "status": RATE_LIMITED.status, "wait": wait}
-    return status, content
+    """Return status and JSON of the API's answer about an owned host."""
+    return await try_on(request, f"/api/owner/{host}{path}", body, query, method=method, token=token.text)

@@ -92,21 +92,29 @@ _NO_TIME: Final = ClaimFinding(
     "The host did not answer in time.",
     "Look whether a firewall holds requests of programs back, then have it checked again.",
 )
+_NO_ADDRESS: Final = ClaimFinding(
+    "The host has no address in the DNS.", "Add an address, or prove the host by TXT record."
+)
 _BEGINNINGS: Final = (
-    ("certificate", ClaimFinding("The TLS certificate of the host is not valid.",
-                              "Mend the certificate, or prove the host by TXT record.")),
-    ("tls", ClaimFinding("The TLS connection to the host failed.",
-                      "Let the server offer TLS 1.2 or 1.3, or prove the host by TXT record.")),
-    ("dns_timeout", ClaimFinding("The name servers did not answer in time.", "Have it checked again in a few minutes.")),
-    ("dns_", ClaimFinding("The name servers answered with an error.",
-                       "Look whether the zone is valid (DNSSEC included), then have it checked again.")),
-    ("nxdomain", ClaimFinding("The host has no address in the DNS.", "Add an address, or prove the host by TXT record.")),
-    ("no_address", ClaimFinding("The host has no address in the DNS.",
-                             "Add an address, or prove the host by TXT record.")),
+    ("certificate", ClaimFinding(
+        "The TLS certificate of the host is not valid.", "Mend the certificate, or prove the host by TXT record."
+    )),
+    ("tls", ClaimFinding(
+        "The TLS connection to the host failed.", "Offer TLS 1.2 or 1.3, or prove the host by TXT record."
+    )),
+    ("dns_timeout", ClaimFinding(
+        "The name servers did not answer in time.", "Have it checked again in a few minutes."
+    )),
+    ("dns_", ClaimFinding(
+        "The name servers answered with an error.",
+        "Look whether the zone is valid (DNSSEC included), then have it checked again.",
+    )),
+    ("nxdomain", _NO_ADDRESS), ("no_address", _NO_ADDRESS),
     ("check_timeout", _NO_TIME), ("request_timeout", _NO_TIME), ("connect_timeout", _NO_TIME),
     ("read_timeout", _NO_TIME), ("host_deadline", _NO_TIME),
-    ("redirect_", ClaimFinding("The address redirects in a way that is not followed.",
-                            "Serve the file at the address itself, without redirects.")),
+    ("redirect_", ClaimFinding(
+        "The address redirects in a way that is not followed.", "Serve the file at the address itself."
+    )),
     ("connect", ClaimFinding("The connection to the host failed.", "Have it checked again when the site answers.")),
 )  # fmt: skip
 """Beginning of a reason -> what it means, for a record and a file alike. The first that fits counts."""

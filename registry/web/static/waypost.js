@@ -138,7 +138,7 @@ for (const answer of document.querySelectorAll("[data-claim]")) {
       document.getElementById("reload").hidden = false; // the page itself still works
     }
     left -= 1;
-    if (left) setTimeout(poll, isWaiting ? 2000 : 15000);
+    if (left) setTimeout(poll, isWaiting ? 2000 : 10000);
   };
   setTimeout(poll, 2000);
 }
