@@ -4,6 +4,7 @@ A claim's page has the claim token in its address, as the page of a report has: 
 checked, and take the owner's token once it is proven. The owner's token itself is never in an address.
 """
 
+import re
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Final
@@ -14,11 +15,11 @@ from starlette.responses import RedirectResponse, Response
 
 from registry.core.access.claims import CLAIM, OWNER
 from registry.core.access.tokens import Token, parse_token
-from registry.core.names.domains import registrable_domain
+from registry.core.names.domains import InvalidName, host_syntax, registrable_domain
 from registry.edge.problems import NOT_FOUND, UNAUTHORIZED, Problem
 from registry.edge.responses import REVALIDATE
 from registry.web import text
-from registry.web.asking import as_problem, ask, sent, try_on
+from registry.web.asking import as_problem, as_written, ask, sent, try_on
 from registry.web.owner import OWNER_PAGE, sign_in
 from registry.web.rendering import canonical_host, links_of, respond, with_secrets
 from registry.web.sessions import SECONDS
@@ -31,6 +32,7 @@ CHECK_SECONDS: Final = 10
 """How long a page waits for the answer of a worker."""
 
 _MAX_BYTES: Final = 16_384
+_SCHEME: Final = re.compile(r"https?://", re.IGNORECASE)
 _PROOFS: Final = {"file": ("file", "host"), "dns": ("dns", "host"), "domain": ("dns", "domain")}
 """Choice of the form -> method and scope of the claim."""
 
@@ -84,8 +86,11 @@ async def go_on_form(request: Request) -> Response:
 
 
 async def go_on(request: Request) -> Response:
-    """Redirect to the page that a token is for."""
-    written = (await sent(request, ("token",), _MAX_BYTES))["token"].strip()
+    """Redirect to the page that a token is for, or to the form that claims a host."""
+    fields = await sent(request, ("token", "host"), _MAX_BYTES)
+    if fields["host"]:
+        return _claim_of(request, fields["host"])
+    written = fields["token"].strip()
     if (token := parse_token(written, CLAIM)) is not None:
         return _see(request, token.text)
     if (token := parse_token(written, OWNER)) is None:
@@ -96,8 +101,17 @@ async def go_on(request: Request) -> Response:
     return sign_in(request, token, content["data"]["domain"])
 
 
-def _go_on(request: Request, fault: str | None = None) -> Response:
-    return with_secrets(respond(request, "claims.html", {"fault": fault}, status=400 if fault else 200))
+def _claim_of(request: Request, written: str) -> Response:
+    name = _SCHEME.sub("", written.strip()).partition("/")[0]
+    try:
+        return RedirectResponse(links_of(request).to(FORM, host=host_syntax(name)), 303)
+    except InvalidName as refusal:
+        return _go_on(request, f"This is no host name: {refusal}.", field="host", written=written)
+
+
+def _go_on(request: Request, fault: str | None = None, *, field: str = "token", written: str = "") -> Response:
+    values = {"faults": {field: fault} if fault else {}, "written": as_written(written)}
+    return with_secrets(respond(request, "claims.html", values, status=400 if fault else 200))
 
 
 async def page(request: Request) -> Response:

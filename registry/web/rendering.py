@@ -126,8 +126,9 @@ NAVIGATION: Final = (
 """Path and title of the links at the top of every page. Links to pages that do not exist are left out."""
 
 FOOT: Final = (
-    ("/bot", "The crawler"), ("/opt-out", "Opt out"), ("/rubric", "How scores are made"), ("/formats", "Formats"),
-    ("/status", "Status"), ("/audit", "Audit log"), ("/terms", "Terms"),
+    ("/bot", "The crawler"), ("/claims", "For site owners"), ("/opt-out", "Opt out"),
+    ("/rubric", "How scores are made"), ("/formats", "Formats"), ("/status", "Status"), ("/audit", "Audit log"),
+    ("/terms", "Terms"),
 )  # fmt: skip
 
 TITLES: Final[Mapping[str, str]] = {

@@ -4,6 +4,7 @@ import html
 import re
 
 import pytest
+from markupsafe import escape
 
 from registry.core.access.tokens import parse_token
 from registry.web import claims
@@ -88,6 +89,18 @@ async def test_an_open_claim_by_dns_is_looked_up_by_itself(own_api: Api) -> None
     assert re.search(r"by itself <time[^>]*>in 29 minutes</time>", page)
 
 
+@pytest.mark.asyncio(loop_scope="module")
+async def test_the_first_page_leads_to_the_claim_of_a_host(api: Api) -> None:
+    for written in (PIGEON, f" HTTPS://{PIGEON.upper()}/path?q "):
+        led = await send(api, "/claims", {"host": written})
+        assert (led.status_code, led.headers["location"]) == (303, CLAIM)
+    for wrong in ("no host", "\0\u202e<b>", "127.0.0.1", "x" * 9_000, "https://", "a..b"):
+        page = await send(api, "/claims", {"host": wrong})
+        assert page.status_code == 400, wrong
+        assert "This is no host name" in page.text and "<title>Error: " in page.text
+        assert escape(wrong.replace("\0", "\ufffd")) in page.text, "nothing is lost"
+
+
 async def test_the_owners_token_is_shown_once_to_who_asks_for_it(own_api: Api) -> None:
     address = await claimed(own_api)
     await send(own_api, address, {})
@@ -116,6 +129,7 @@ async def test_a_page_of_an_ended_or_expired_claim_leads_to_a_new_one(own_api: A
     assert (await send(own_api, address, {})).status_code == 303
 
 
+@pytest.mark.asyncio(loop_scope="module")
 async def test_other_addresses_have_no_claim(api: Api) -> None:
     long = "wp_claim_" + "A" * 5_000
     for token in (INVENTED.format("claim"), INVENTED.format("owner"), "x", "%00%E2%80%AE", long, "%2F..%2F"):
@@ -138,6 +152,7 @@ async def test_a_token_leads_to_its_page(own_api: Api) -> None:
         assert "<title>Error: " in refused.text and "autofocus" in refused.text
 
 
+@pytest.mark.asyncio(loop_scope="module")
 async def test_a_refused_claim_is_told_at_its_choice(api: Api) -> None:
     for host, proof, words in (
         (PIGEON, "letter", "Choose how you prove it."),
@@ -150,6 +165,7 @@ async def test_a_refused_claim_is_told_at_its_choice(api: Api) -> None:
         assert words in html.unescape(page.text) and "<title>Error: " in page.text and "autofocus" in page.text
 
 
+@pytest.mark.asyncio(loop_scope="module")
 async def test_forms_of_other_sites_are_refused(api: Api) -> None:
     for path in (CLAIM, "/claims", f"/claims/{INVENTED.format('claim')}"):
         assert (await send(api, path, {"proof": "file"}, Sec_Fetch_Site="cross-site")).status_code == 403
