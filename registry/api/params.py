@@ -15,7 +15,7 @@ from pydantic import BeforeValidator, WithJsonSchema
 from registry.actions.feed import MAX_LIMIT
 from registry.core.model.listing import Filters, SortBy
 from registry.core.names.domains import InvalidName, host_syntax
-from registry.core.search_filters import COUNTED, FILTERS, Choice, SearchFilter, Texts, make_filters
+from registry.core.search_filters import COUNTED, FILTERS, LIST_COUNTED, Choice, SearchFilter, Texts, make_filters
 from registry.core.wording.text import QUERY_CHARS
 from registry.edge import parsers
 from registry.edge.problems import INVALID_PARAMETER, UNKNOWN_SERVICE, Problem, ProblemType
@@ -94,6 +94,15 @@ FacetNames = Annotated[
     tuple[str, ...],
     *parsers.any_of(*COUNTED),
     Query(alias="facets", description="Filters whose values are counted, comma separated."),
+]
+ListFacetNames = Annotated[
+    tuple[str, ...],
+    *parsers.any_of(*LIST_COUNTED),
+    Query(
+        alias="facets",
+        description="Filters whose values are counted over all pages, comma separated. The values of a filter that is "
+        "set are counted as if it were not. `min_score` counts services with at least 90, 75 and 50 points.",
+    ),
 ]
 DomainPath = Annotated[
     str, Path(description="The host, percent-encoded; any spelling of it.", examples=["api.pigeonpost.example"])

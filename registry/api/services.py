@@ -24,6 +24,7 @@ from registry.api.params import (
     AsOf,
     CapabilityPath,
     DomainPath,
+    ListFacetNames,
     ListLimit,
     Offset,
     OnlyTrue,
@@ -49,6 +50,7 @@ from registry.core.model.listing import Filters, TrustLevel
 from registry.core.model.services import Capability, to_json
 from registry.core.names.domains import is_confusable
 from registry.core.scoring.rubric import VERSION as RUBRIC_VERSION
+from registry.core.search_filters import LIST_COUNTED
 from registry.core.visiting.call_checks import CallCheck, call_address
 from registry.core.wording.text import QUERY_CHARS
 from registry.edge import parsers
@@ -116,11 +118,13 @@ async def list_services(
     ] = "newest",
     limit: ListLimit = 50,
     offset: Offset = 0,
+    counted: ListFacetNames = (),
 ) -> Response:
     base, now = base_url(request), utc_now()
-    charge(request, of_list(narrowed, search.strip(), limit, offset))
+    charge(request, of_list(narrowed, search.strip(), limit, offset, len(counted)))
+    rows = [LIST_COUNTED[name] for name in counted]
     page = await registry_of(request).queries.list_services(
-        narrowed, sort=sort, limit=limit, offset=offset, text=search.strip()
+        narrowed, sort=sort, limit=limit, offset=offset, text=search.strip(), counted=rows
     )
     total = page.total
     content: discovery.ServiceList = {
@@ -134,6 +138,9 @@ async def list_services(
         "totalPages": max(1, -(-total // limit)) if limit else 1,
         "next_offset": offset + limit if limit and offset + limit < total else None,
     }
+    if counted:
+        content["facets"] = {"services": total, "counts": page.counts}
+        content["untrusted_text"] = ["facets.counts"]
     return json_response(request, content)
 
 

@@ -8,7 +8,7 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
 from itertools import chain
 from typing import Any, Final, Literal, get_args
@@ -100,8 +100,8 @@ class Number:
 class SearchFilter:
     """A filter. `field` of Filters holds its values. `on`: what it compares; `bound`: of a number. `says`: the
     description in the HTTP API; `brief`: for models, empty if MCP does not have the filter. `label`: the web's heading.
-    `group`: place among the groups of values beside the web's results; 0: shown only while it is set. `in_ard`: whether
-    ARD has it, as `waypost:<name in camel case>`."""
+    `group`: place among the groups of values beside the web's results; 0: shown only while it is set. `steps`: values
+    of a number that lists count. `in_ard`: whether ARD has it, as `waypost:<name in camel case>`."""
 
     name: str
     field: str
@@ -112,6 +112,7 @@ class SearchFilter:
     brief: str = ""
     bound: Literal["least", "most"] = "least"
     group: int = 0
+    steps: tuple[int, ...] = ()
     in_ard: bool = False
 
 
@@ -227,7 +228,7 @@ FILTERS: Final = (
     SearchFilter(
         "callable", "callability", Choice(get_args(Callability)),
         Facet("callable", lambda listing: (one.callability for one in listing.capabilities)),
-        label="Can be called",
+        label="Can be called", group=9,
         says="Only services with a capability that can be called (`true`), that cannot (`false`), or whose document "
         "is still to be read (`unknown`), comma separated; other capabilities are not shown.",
         brief="Services with a capability that can be called or not.",
@@ -265,7 +266,7 @@ FILTERS: Final = (
     ),
     SearchFilter(
         "min_score", "min_score", WholeNumber(100), _SCORE,
-        label="Score at least", says="Minimum score.", brief="Least quality score.",
+        label="Score at least", group=10, steps=(90, 75, 50), says="Minimum score.", brief="Least quality score.",
     ),
     SearchFilter(
         "max_score", "max_score", WholeNumber(100), _SCORE, bound="most",
@@ -297,6 +298,11 @@ NUMBERS: Final = {row.on.name: row.on for row in FILTERS if isinstance(row.on, N
 COUNTED: Final = {row.name: row.on.name for row in FILTERS if isinstance(row.on, Facet)}
 """Filter whose values can be counted -> its facet."""
 
+LIST_COUNTED: Final = {
+    row.name: row for row in FILTERS if row.steps or (isinstance(row.on, Facet) and row.on.column is not None)
+}
+"""Filters whose values a list counts: those with a column, and numbers with steps."""
+
 NAMES: Final[Mapping[str, Callable[[Listing], Iterable[str]]]] = {
     "host": lambda listing: (listing.host,),
     "label": lambda listing: (listing.domain.partition(".")[0],),
@@ -322,6 +328,12 @@ def make_filters(given: Mapping[str, Any], *, include_unverified: bool, today: d
             value = today - timedelta(days=value)
         values[row.field] = max(value, values.get(row.field, value))  # a day may be given in two ways
     return Filters(include_unverified=include_unverified, **values)
+
+
+def without(filters: Filters, row: SearchFilter) -> Filters:
+    """Return the filters without this one. Without a filter by trust level, all levels pass."""
+    removed = replace(filters, **{row.field: getattr(Filters(), row.field)})
+    return replace(removed, include_unverified=True) if row.field == "trust_levels" else removed
 
 
 def facet_filters(filters: Filters) -> Mapping[str, tuple[str, ...]]:

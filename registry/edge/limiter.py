@@ -143,11 +143,11 @@ def of_discover(limit: int, facets: int) -> int:
     return max(0, limit - 1) // _ROWS + -(-facets // _FACETS)
 
 
-def of_list(filters: Filters, text: str, limit: int, offset: int) -> int:
+def of_list(filters: Filters, text: str, limit: int, offset: int, facets: int = 0) -> int:
     """Return what a list costs beyond its unit. The database counts all matches and skips rows one by one, and some
     conditions make it read every row."""
     is_scan = bool(text) or reads_every_row(filters)
-    return _LIST + limit // (5 * _ROWS) + offset // _SKIPPED + _SCAN * is_scan
+    return _LIST + limit // (5 * _ROWS) + offset // _SKIPPED + _SCAN * is_scan + -(-facets // _FACETS)
 
 
 def of_server_list(limit: int, *, is_scan: bool) -> int:

@@ -13,7 +13,9 @@ from functools import reduce
 from typing import Any, Final, Literal, NamedTuple
 
 from sqlalchemy import (
+    ARRAY,
     ColumnElement,
+    CompoundSelect,
     DateTime,
     Text,
     any_,
@@ -26,6 +28,7 @@ from sqlalchemy import (
     select,
     tuple_,
     type_coerce,
+    union_all,
 )  # fmt: skip
 
 from registry.core.access.claims import UNKNOWN_OWNER, Ownership
@@ -33,12 +36,13 @@ from registry.core.calling.http import Arguments
 from registry.core.evidence import SLOW_MS
 from registry.core.model.listing import Filters, TrustLevel
 from registry.core.model.services import Service, from_json
+from registry.core.search_filters import Facet, SearchFilter, without
 from registry.core.visiting.call_checks import CallCheck
 from registry.store.call_checks import CallChecks
 from registry.store.cards import CARD_FIELDS, Card, cards
 from registry.store.claims import Claims, OwnerSettingRecord, OwnerSettings
 from registry.store.engine import decode
-from registry.store.facets import FACET_COLUMNS, capability_conditions, service_conditions
+from registry.store.facets import FACET_COLUMNS, FACET_VALUES, capability_conditions, service_conditions
 from registry.store.records import CapabilityDates, DocumentRecord, FindingRecord, ServiceRecord
 from registry.store.repository import Key, Repository, selected
 from registry.store.services import Services, service_record
@@ -55,6 +59,7 @@ _log = logging.getLogger(__name__)
 _CARD: Final[tuple[ColumnElement[Any], ...]] = tuple(literal_column(sql) for sql in CARD_FIELDS.values())
 _DATES: Final = selected(CapabilityRow, CapabilityDates)
 _FINDING: Final = selected(FindingRow, FindingRecord)
+_COLUMNS: Final = ServiceRow.__table__.c
 _HOST: Final = type_coerce(ServiceRow.host, Text)
 _ORDER: Final[dict[Sort, tuple[ColumnElement[Any], ...]]] = {
     "score": (ServiceRow.score.desc(), ServiceRow.host.asc()),
@@ -158,8 +163,11 @@ class StoredService(ServiceFacts):
 
 @dataclass(frozen=True, slots=True)
 class ServicePage:
+    """`counts`: name of a filter -> value -> number of services on all pages, for the filters to be counted."""
+
     items: tuple[Card, ...]
     total: int
+    counts: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,14 +261,32 @@ class Catalogue(Repository):
         return {host: frozenset(names) for host, names in found.items()}
 
     async def page(
-        self, filters: Filters, *, sort: Sort = "score", limit: int = 20, offset: int = 0, text: str = ""
+        self,
+        filters: Filters,
+        *,
+        sort: Sort = "score",
+        limit: int = 20,
+        offset: int = 0,
+        text: str = "",
+        counted: Sequence[SearchFilter] = (),
     ) -> ServicePage:
-        """Return a page of cards without capabilities, and the total. `text`: part of a name, description or host."""
-        conditions = service_conditions(filters) + ([_contains(text)] if text else [])
+        """Return a page of cards without capabilities, and the total. `text`: part of a name, description or host.
+        `counted`: filters of LIST_COUNTED, whose values are counted over all pages; those of a filter that is set as if
+        it were not, so that the alternatives are seen."""
+        matching = [_contains(text)] if text else []
+        conditions = [*service_conditions(filters), *matching]
         page = select(*_CARD).select_from(ServiceRow).where(*conditions).order_by(*_ORDER[sort])
         items = tuple(cards(await self._execute(page.limit(limit).offset(offset))))
         total = select(func.count()).select_from(ServiceRow).where(*conditions)
-        return ServicePage(items, (await self._execute(total)).scalar_one())
+        counts: dict[str, dict[str, int]] = {row.name: {} for row in counted}
+        is_set = {row.name: getattr(filters, row.field) != getattr(Filters(), row.field) for row in counted}
+        together = [row for row in counted if not is_set[row.name]]
+        alone = [([row], without(filters, row)) for row in counted if is_set[row.name]]
+        for rows, kept in ([(together, filters)] if together else []) + alone:
+            statement = _value_counts(rows, [*service_conditions(kept), *matching])
+            for name, value, number in await self._execute(statement):
+                counts[name][value] = number
+        return ServicePage(items, (await self._execute(total)).scalar_one(), counts)
 
     async def entry_page(
         self,
@@ -384,6 +410,24 @@ def _health_line(
         return HealthRow(host, name, "unknown", None, None)
     status: Literal["up", "degraded", "down"] = "down" if down else "degraded" if degraded else "up"
     return HealthRow(host, name, status, response_ms, checked_at)
+
+
+def _value_counts(rows: Sequence[SearchFilter], conditions: Sequence[ColumnElement[bool]]) -> CompoundSelect[Any]:
+    """Return the query for (filter, value, number of services): at most FACET_VALUES values of each filter, the most
+    frequent first; of a number, how many reach each step. The services are read once for all filters."""
+    columns = [_COLUMNS[row.on.column or ""].label(row.name) for row in rows]
+    found = select(*columns).where(*conditions).cte("found").prefix_with("MATERIALIZED", dialect="postgresql")
+    number, each = func.count().label("number"), []
+    for row in rows:
+        name, column = literal(row.name).label("name"), found.c[row.name]
+        for step in row.steps:
+            each.append(select(name, literal(str(step)).label("value"), number).where(column >= step))
+        if isinstance(row.on, Facet):
+            values = func.unnest(column) if isinstance(column.type, ARRAY) else column
+            value = select(values.label("value")).subquery().c.value
+            counted = select(name, value, number).where(value.is_not(None)).group_by(value)
+            each.append(select(counted.order_by(number.desc(), value).limit(FACET_VALUES).subquery()))
+    return union_all(*each)
 
 
 def _entries(slugs: Sequence[str]) -> ColumnElement[int]:

@@ -176,6 +176,8 @@ class ServiceList(base.Succeeded):
     page: Annotated[int, sample(1)]
     totalPages: Annotated[int, sample(31)]
     next_offset: Annotated[int | None, about("`offset` of the next page; null at the end.", 1)]
+    facets: NotRequired[Annotated[FacetCounts, about("With `facets`.")]]
+    untrusted_text: NotRequired[base.UntrustedText]
 
 
 _NEED: Final = {
