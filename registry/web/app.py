@@ -91,6 +91,7 @@ def interface(waypost: Waypost, settings: Settings, api: ASGIApp, start_links: s
     app = Starlette(routes=[with_doubt(route) for route in _ROUTES])  # guard: doubt-on-every-page
     provide(app.state, waypost, settings)
     app.state.pages, app.state.api, app.state.start_links = pages, api, start_links
+    app.state.suggestions = figures.Suggestions()
     for kind in (Problem, HTTPException, StoreUnavailable, SearchUnavailable, Exception):
         app.add_exception_handler(kind, on_error)
     return Interface(

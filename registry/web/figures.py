@@ -1,6 +1,7 @@
 """The start page and the pages with numbers: what is listed, and how the registry is doing. Charts are SVG."""
 
 import asyncio
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -8,19 +9,26 @@ from typing import Any, Final
 from starlette.requests import Request
 from starlette.responses import Response
 
+from registry.core.formats import FORMAT_BY_SLUG
 from registry.core.merging.trust import IDENTITIES
 from registry.core.model.listing import IdentityState
 from registry.edge import inside
 from registry.web.asking import ask
 from registry.web.rendering import respond
+from registry.web.text import value_name
 
-QUESTIONS: Final = ("send a parcel", "book a table for two", "weather for the next days", "translate a text")
-"""Example questions; the sample web answers each."""
+QUESTIONS: Final = (
+    "send a parcel", "book a table for two", "weather for the next days", "translate a text", "buy groceries",
+    "send an email",
+)  # fmt: skip
+"""Example questions; the sample web answers each. Pages show only those that this registry answers."""
 
+MAX_QUESTIONS: Final = 4
 NEWEST: Final = 6
 MAX_BARS: Final = 15
 _FORMATS: Final = 12
 _UNITS: Final = ("B", "KiB", "MiB")
+KEPT_SECONDS: Final = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,18 +40,45 @@ class Bar:
     share: float
 
 
+class Suggestions:
+    """The first MAX_QUESTIONS example questions that this registry answers well, kept for KEPT_SECONDS."""
+
+    def __init__(self) -> None:
+        self._answered: Sequence[str] = ()
+        self._until = 0.0
+
+    async def get(self, request: Request) -> Sequence[str]:
+        """Return the questions; none when search cannot answer now."""
+        if time.monotonic() >= self._until:  # guard: suggestions-kept
+            self._until = time.monotonic() + KEPT_SECONDS
+            queries = ({"q": question, "limit": "1"} for question in QUESTIONS)
+            asked = (ask(request, "/api/discover", query) for query in queries)
+            answers: list[Any] = await asyncio.gather(*asked, return_exceptions=True)
+            answered = (
+                question
+                for question, answer in zip(QUESTIONS, answers, strict=True)
+                if not isinstance(answer, BaseException) and answer["confident"] and answer["data"]
+            )
+            self._answered = tuple(answered)[:MAX_QUESTIONS]
+        return self._answered
+
+
 async def home(request: Request) -> Response:
     newest, counted = await asyncio.gather(
-        ask(request, "/api/services", {"limit": str(NEWEST)}), ask(request, "/api/stats")
+        ask(request, "/api/services", {"limit": str(NEWEST), "facets": "category,format"}), ask(request, "/api/stats")
     )
-    formats = counted["data"]["formats"]
+    listed, facets = newest["total"], newest["facets"]["counts"]
+    categories = sorted(facets["category"].items(), key=lambda one: (one[0] == "other", -one[1], one[0]))
+    formats = sorted(facets["format"].items(), key=lambda one: (-one[1], one[0]))
     values = {
-        "questions": QUESTIONS,
+        "questions": await request.app.state.suggestions.get(request) if listed else (),
         "newest": newest["data"],
-        "services": counted["data"]["services"],
+        "services": listed,
         "seen": counted["data"]["seen_last_day"],
+        "categories": [(name, value_name("category", name), count) for name, count in categories],
         "format_count": len(formats),
-        "formats": list(formats.items())[:_FORMATS],
+        "formats": formats[:_FORMATS],
+        "format_total": len(FORMAT_BY_SLUG),
     }
     return respond(request, "home.html", values, headers={"Link": request.app.state.start_links})
 

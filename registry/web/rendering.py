@@ -120,7 +120,7 @@ SECURITY: Final = {  # guard: pages-policy
     "Cross-Origin-Opener-Policy": "same-origin",
 }
 NAVIGATION: Final = (
-    ("/search", "Search"), ("/check", "Check"), ("/submit", "Submit"), ("/changes", "Changes"),
+    ("/search", "Browse"), ("/check", "Check"), ("/submit", "Submit"), ("/changes", "Changes"),
     ("/stats", "Statistics"), ("/docs", "Docs"),
 )  # fmt: skip
 """Path and title of the links at the top of every page. Links to pages that do not exist are left out."""
@@ -173,7 +173,7 @@ class Pages:
             "short": text.short, "number": text.number, "day": text.day, "relative": text.relative,
             "duration": text.duration, "words": text.words, "kind": text.kind, "listed": text.listed,
             "as_json": text.as_json, "as_line": text.as_line, "coded": text.coded, "specific": text.specific,
-            "citation": citation_link, "visit_code": visit_code,
+            "citation": citation_link, "visit_code": visit_code, "format_name": text.format_name,
         }  # fmt: skip
         elsewhere = {"/terms", "/bot"}
         self._environment.globals |= {

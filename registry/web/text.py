@@ -8,6 +8,9 @@ from typing import Any, Final
 
 from markupsafe import Markup, escape
 
+from registry.core.formats import FORMAT_BY_SLUG
+from registry.core.merging.trust import IDENTITIES
+from registry.core.model.listing import TrustLevel
 from registry.core.names.domains import parse_url
 from registry.core.names.inside import inside_host
 from registry.core.reading.plain_text import ELLIPSIS, is_needed
@@ -119,6 +122,40 @@ _ABBREVIATIONS: Final = {
     "api": "API", "dns": "DNS", "http": "HTTP", "https": "HTTPS", "id": "ID", "ip": "IP", "json": "JSON",
     "mcp": "MCP", "mtls": "mTLS", "oauth2": "OAuth 2", "openid": "OpenID", "tls": "TLS", "url": "URL",
 }  # fmt: skip
+
+
+def format_name(slug: str) -> str:
+    """Return the name of a format; of an unknown one, its slug."""
+    return FORMAT_BY_SLUG[slug].title if slug in FORMAT_BY_SLUG else slug
+
+
+def value_name(name: str, value: str) -> str:
+    """Return the value of a filter in words; `name` is the filter's."""
+    if (name, value) in _VALUES:
+        return _VALUES[name, value]
+    if name == "format":
+        return format_name(value)
+    if name == "protocol" and len(value) <= _MAX_ACRONYM:
+        return value.upper()
+    return words(value).capitalize() if name == "category" else words(value) if name in _WORDED else value
+
+
+_VALUES: Final = {
+    ("side_effects", "true"): "has some", ("side_effects", "false"): "has none",
+    ("side_effects", "unknown"): "not said",
+    ("callable", "true"): "yes", ("callable", "false"): "no", ("callable", "unknown"): "not read yet",
+    ("category", "ai-ml"): "AI and machine learning", ("category", "crm"): "Customer relations",
+    ("category", "e-commerce"): "E-commerce",
+    ("auth_type", "none"): "no credentials", ("auth_type", "unknown"): "not said",
+    ("pricing_type", "unknown"): "not said",
+    **{(name, word): about.label for name in ("identity", "trust_level") for word, about in IDENTITIES.items()},
+    **{  # a level, in the address of a page: the words that clients of ADP read as it
+        ("trust_level", level): " or ".join(about.label for about in IDENTITIES.values() if about.trust_level is level)
+        for level in TrustLevel
+    },
+}  # fmt: skip
+_MAX_ACRONYM: Final = 4
+_WORDED: Final = frozenset({"auth_type", "pricing_type"})
 
 
 def kind(name: str) -> str:
