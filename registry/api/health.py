@@ -32,7 +32,7 @@ router = strict_router(tags=["health"])
     **describe_read(schemas.Health),
     summary="Health of the listed services",
     description="By their last visits; a service slower than 5 s is degraded. The worst come first; the numbers count "
-    "every listed service.",
+    "every listed service. `healthy`: there are services, and all are up.",
 )
 async def health(request: Request) -> Response:
     charge(request, limiter.HEALTH)
@@ -40,7 +40,7 @@ async def health(request: Request) -> Response:
     data = project(
         schemas.HealthData,
         report,
-        status="degraded" if report.degraded or report.down else "healthy",
+        status="degraded" if report.degraded or report.down or not report.total else "healthy",
         total_monitored=report.total,
         services=[project(schemas.HealthLine, service, domain=service.host) for service in report.services],
         untrusted_text=["services.name"],
@@ -79,7 +79,8 @@ async def host_health(request: Request, domain: DomainPath, days: Days = 7) -> R
     **describe_read(status_schemas.RegistryStatus),
     summary="Status of the listed services, and incidents of this registry",
     description="The worst ones, each with its uptime of seven days and its freshness; the numbers count every listed "
-    "service. `down`: all of them are down. `incidents`: of this registry itself.",
+    "service. `down`: all of them are down; `healthy`: all are up, and this registry has no incident. `incidents`: of "
+    "this registry itself.",
 )
 async def overall(request: Request) -> Response:
     charge(request, limiter.HEALTH)
@@ -88,7 +89,7 @@ async def overall(request: Request) -> Response:
     report, operation = await asyncio.gather(waypost.figures.overall(), waypost.figures.operation())
     numbers = report.health
     is_down = numbers.down > 0 and numbers.down == numbers.total
-    is_degraded = numbers.degraded > 0 or numbers.down > 0
+    is_degraded = numbers.healthy < numbers.total or numbers.total == 0 or bool(operation.incidents)
     checked = [line.health.checked_at for line in report.lines if line.health.checked_at is not None]
     services = [
         project(

@@ -5,15 +5,17 @@ The counts over the registry read every row of a table, so they must be rare.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Final
+from datetime import date, datetime
+from typing import Any, Final
 
 from sqlalchemy import func, select, text
+from sqlalchemy.dialects.postgresql import insert
 
 from registry.store.claims import IDENTITY
-from registry.store.repository import Repository
+from registry.store.engine import decode
+from registry.store.repository import Repository, selected
 from registry.store.submissions import SubmissionCount
-from registry.store.tables import HostRow
+from registry.store.tables import DailyFiguresRow, HostRow
 
 SCORE_BINS: Final = 10
 SIZE_BINS: Final = 13
@@ -31,6 +33,7 @@ UNION ALL SELECT 'identity', identity, count(*) FROM shown GROUP BY 2
 UNION ALL SELECT 'category', category, count(*) FROM shown WHERE category IS NOT NULL GROUP BY 2
 UNION ALL SELECT 'score', CAST(least(score / 10, 9) AS text), count(*) FROM shown GROUP BY 2
 UNION ALL SELECT 'format', slug, count(*) FROM shown, unnest(formats) AS slug GROUP BY 2
+UNION ALL SELECT 'points', '', coalesce(sum(score), 0) FROM shown
 UNION ALL SELECT 'capabilities', '', coalesce(sum(cap_count), 0) FROM shown
 UNION ALL SELECT 'seen', '', count(*) FROM shown WHERE seen_at >= :seen_since
 """)  # noqa: S608  # our own text
@@ -65,8 +68,8 @@ _OPT_OUT_REQUESTS = text("SELECT count(*), min(asked_at) FROM opt_out_requests W
 
 @dataclass(frozen=True, slots=True)
 class ServiceCounts:
-    """Counts of the shown services by the values of a column. `capabilities`: over all services. `seen`: services seen
-    lately."""
+    """Counts of the shown services by the values of a column. `capabilities`: over all services. `points`: the sum of
+    all scores. `seen`: services seen lately."""
 
     auth_types: Mapping[str, int]
     pricing_types: Mapping[str, int]
@@ -75,8 +78,21 @@ class ServiceCounts:
     categories: Mapping[str, int]
     formats: Mapping[str, int]
     scores: tuple[int, ...]
+    points: int
     capabilities: int
     seen: int
+
+
+@dataclass(frozen=True, slots=True)
+class DayRecord:
+    """The figures of a day, counted at `at`."""
+
+    day: date
+    at: datetime
+    figures: Mapping[str, Any]
+
+
+_DAY: Final = selected(DailyFiguresRow, DayRecord)
 
 
 class StatisticsQueries(Repository):
@@ -94,6 +110,7 @@ class StatisticsQueries(Repository):
             categories=counts.get("category", {}),
             formats=counts.get("format", {}),
             scores=tuple(scores.get(str(index), 0) for index in range(SCORE_BINS)),
+            points=int(counts["points"][""]),
             capabilities=int(counts["capabilities"][""]),
             seen=counts["seen"][""],
         )
@@ -102,6 +119,22 @@ class StatisticsQueries(Repository):
         """Return the numbers of found documents of shown services, by size: SIZE_BINS numbers."""
         found = {int(size): number for size, number in await self._execute(_SIZES)}
         return tuple(found.get(index, 0) for index in range(SIZE_BINS))
+
+    async def hosts(self) -> int:
+        return await self._number(select(func.count()).select_from(HostRow))
+
+    async def days(self, *, until: date | None, most: int) -> list[DayRecord]:
+        """Return the latest days, up to and including `until`, the latest first."""
+        statement = select(*_DAY).order_by(DailyFiguresRow.day.desc()).limit(most)
+        rows = await self._execute(statement if until is None else statement.where(DailyFiguresRow.day <= until))
+        return [DayRecord(day, at, decode(figures)) for day, at, figures in rows]
+
+    async def put_day(self, record: DayRecord) -> None:
+        """Store the figures of a day, unless later ones of that day are stored."""
+        values = {name: getattr(record, name) for name in record.__dataclass_fields__}
+        statement = insert(DailyFiguresRow).values(values)
+        is_older = DailyFiguresRow.at < record.at
+        await self._execute(statement.on_conflict_do_update(index_elements=["day"], set_=values, where=is_older))
 
     async def last_visit(self) -> datetime | None:
         return (await self._execute(select(func.max(HostRow.last_visit_at)))).scalar_one()

@@ -1,8 +1,8 @@
 """All tables. Keys begin with the domain, then the host, so that tables can be sharded by domain.
 
 Exceptions: the change feed and its head (in one order), search targets and their dirty rows (by target), address
-blocks (by day), job runs, reference data, webhooks, API keys, the state of a mirror, the audit log, places in the queue
-(by client), lists of submitted hosts (by their id), and causes of other trust (by a number).
+blocks (by day), job runs, daily figures, reference data, webhooks, API keys, the state of a mirror, the audit log,
+places in the queue (by client), lists of submitted hosts (by their id), and causes of other trust (by a number).
 
 The table of domains is the only queue (measured: leasing 100 domains takes about 10 ms at a million rows). Triggers on
 `services`, on the canonical hosts of `owner_settings` and on ownerships in `claims` write `search_dirty` (see the
@@ -481,6 +481,15 @@ class JobRunRow(Base):
     outcome: Mapped[str]  # jobs.RunOutcome; "running" also for a run whose process has died since
     figures: Mapped[JsonB]
     error: Mapped[str | None]
+
+
+class DailyFiguresRow(Base):
+    """What the registry listed on a day (UTC). Never deleted: about two kilobytes a day. Not sharded."""
+
+    __tablename__ = "daily_figures"
+    day: Mapped[date] = mapped_column(primary_key=True)
+    at: Mapped[Moment]  # when it was last counted
+    figures: Mapped[JsonB]  # of actions/queries/statistics.py
 
 
 class ReferenceRow(Base):

@@ -1,5 +1,6 @@
 """Chores of a worker beside crawling: feed the index, order the change feed, judge services again, fill what earlier
-programs did not record, turn candidates into hosts, free leases of dead workers, and erase clients."""
+programs did not record, count the figures of the day, turn candidates into hosts, free leases of dead workers, and
+erase clients."""
 
 import asyncio
 import contextlib
@@ -17,6 +18,7 @@ FILL_SECONDS = 10.0
 FOLD_SECONDS = 2.0
 RECOVER_SECONDS = 10.0
 ERASE_SECONDS = 60.0
+COUNT_SECONDS = 60.0
 
 LAST_DRAIN_SECONDS = 1.5
 
@@ -37,6 +39,7 @@ async def upkeep(waypost: Waypost, *, crawls: bool = True) -> AsyncIterator[None
         (waypost.feed.sequence, SEQUENCE_SECONDS),
         (waypost.maintenance.rejudge, REJUDGE_SECONDS),
         (waypost.maintenance.fill_reach, FILL_SECONDS),
+        (waypost.figures.count_day, COUNT_SECONDS),
     ]
     if crawls:
         chores += [

@@ -133,7 +133,8 @@ async def test_the_status_shows_the_worst_first(own_api: Api) -> None:
     async with own_api.store.engine.begin() as connection:
         await connection.exec_driver_sql("UPDATE services SET hidden = true")
     data = (await own_api.json("/api/status"))["data"]
-    assert (data["overall_status"], data["services"], data["last_updated"]) == ("healthy", [], None)
+    assert (data["overall_status"], data["services"], data["last_updated"]) == ("degraded", [], None)
+    assert (await own_api.json("/api/health"))["data"]["status"] == "degraded"  # nothing is healthy where nothing is
 
 
 async def test_every_row_has_its_state(own_api: Api) -> None:

@@ -29,7 +29,7 @@ from registry.wiring import Waypost, utc_now
 from registry.wiring.reference import Reference
 from tests.api.sites import FAILING, NEW, SITES
 from tests.support import database
-from tests.support.builders import Page, crawl
+from tests.support.builders import Page, crawl, on
 from tests.support.hang import HANG_SECONDS
 
 PUBLIC_URL = "https://registry.example"
@@ -75,6 +75,7 @@ async def _crawl(url: str, folder: Path) -> None:
         for days in (6, 4, 1):
             failing_page = {FAILING: Page(failure=Outcome.UNREACHABLE, reason="connect_timeout")}
             await crawl(store, {**SITES, **failing_page}, today - timedelta(days=days))
+            await on(store, today - timedelta(days=days)).figures.count_day()
         backend = EmbeddedBackend(folder / "index")
         waypost = Waypost(
             _settings(folder),

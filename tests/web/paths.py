@@ -22,6 +22,7 @@ PAGES: Final = (
     "/bot",
     "/docs",
     "/stats",
+    "/stats?days=30",
     "/status",
     "/changes",
     "/changes?type=service.listed",
@@ -32,7 +33,8 @@ PAGES: Final = (
     "/search?q=zzyzx+qwertz+parcle",
     "/search?q=" + "x" * 10_000,
     "/search?q=%22%3E%3Csvg%2Fonload%3Dalert(1)%3E%E2%80%AEevil",
-    "/search?sort=name&page=2&min_score=1",
+    "/search?sort=name&category=e-commerce&format=adp,awp&min_score=1",
+    "/search?category=email&format=woa&min_score=90",
     *(
         LINKS.service(host)
         for host in (sites.PIGEON, sites.BIKES, sites.CARD, sites.TOOLS, sites.SLOPPY, sites.AWKWARD)
@@ -69,6 +71,8 @@ SAMPLE: Final = frozenset(
         "/",
         "/rubric",
         "/status",
+        "/stats",
+        "/search?sort=name&category=e-commerce&format=adp,awp&min_score=1",
         "/search?q=send+a+parcel",
         LINKS.service(sites.PIGEON),
         LINKS.capability(sites.PIGEON, "create_parcel"),
@@ -91,6 +95,7 @@ ERRORS: Final = (
     "/no-such-page",
     "/static/nothing.css",
     "/search?q=parcel&format=none",
+    "/search?sort=name&page=2&min_score=1",
     "/search?q=parcel&cursor=x",
     "/search?q=a&domain=%3Cscript%3E.com",
     LINKS.service(sites.NOTHING), LINKS.service("unknown.example"), LINKS.service("no host"),

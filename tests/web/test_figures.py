@@ -1,25 +1,60 @@
 """Charts and the pages with numbers."""
 
+from datetime import date, timedelta
+from typing import Any
+
 import pytest
 
+from registry.core.formats import FORMAT_BY_SLUG
 from registry.web.about import sectioned
-from registry.web.figures import MAX_BARS, bars, size_label
+from registry.web.figures import MAX_BARS, MAX_POINTS, bars, size_label, trends
 from tests.support.api import Api
+from tests.web.paths import LINKS
 from tests.web.test_html import ASKING
 
 
 def test_bars_are_ordered_and_the_rest_is_one() -> None:
-    counts = {f"kind{number:02}": number for number in range(1, MAX_BARS + 4)}
-    rows = bars(counts)
-    assert [row.count for row in rows[:-1]] == sorted(counts.values(), reverse=True)[:MAX_BARS]
-    assert (rows[-1].label, rows[-1].count) == ("others", 1 + 2 + 3)
+    counts = [(f"kind{count:02}", count, f"/{count}") for count in range(1, MAX_BARS + 4)]
+    rows = bars(counts, others_at="/all")
+    assert [(row.count, row.link) for row in rows[:-1]] == [(count, link) for _, count, link in counts[:2:-1]]
+    assert (rows[-1].label, rows[-1].count, rows[-1].link) == ("others", 1 + 2 + 3, "/all")
     assert (rows[0].share, len(rows)) == (100, MAX_BARS + 1)
 
 
 def test_a_small_number_is_still_seen() -> None:
-    assert [row.share for row in bars({"a": 100_000, "b": 1, "c": 0})] == [100, 1, 0]
-    assert bars({}) == []
-    assert [row.share for row in bars({"a": 0})] == [0]
+    assert [row.share for row in bars([("a", 100_000, None), ("b", 1, None), ("c", 0, None)])] == [100, 1, 0]
+    assert bars([]) == []
+    assert [row.share for row in bars([("a", 0, None)])] == [0]
+
+
+def day_of(offset: int, services: int) -> dict[str, Any]:
+    day = date(2026, 1, 1) + timedelta(days=offset)
+    counts = {"formats": {"adp": services}, "visited": {}}
+    return {"day": day.isoformat(), "services": services, "hosts": 2 * services, "mean_score": None, **counts}
+
+
+@pytest.mark.parametrize(
+    ("days", "path"),
+    [
+        ([(0, 4)], "M50 0h0"),
+        ([(0, 1), (1, 2), (2, 4)], "M0 75h0L50 50L100 0"),
+        ([(0, 4), (1, 4), (3, 2), (4, 0)], "M0 0h0L25 0M75 50h0L100 100"),
+        ([(0, 0), (1, 0)], "M0 100h0L100 100"),
+    ],
+)
+def test_a_line_has_a_point_for_each_day_and_a_gap_for_a_missed_one(days: list[tuple[int, int]], path: str) -> None:
+    services, _, score, formats = trends(LINKS, [day_of(*one) for one in days])[:4]
+    assert services.lines[0].path == path == formats.lines[0].path
+    assert score.lines[0].path == ""
+    assert f"{days[0][1]} to {days[-1][1]}" in services.says
+
+
+def test_many_days_are_drawn_in_steps_and_a_long_gap_stays_one() -> None:
+    offsets = [*range(600), *range(700, 1_000)]
+    path = trends(LINKS, [day_of(offset, 1 + offset) for offset in offsets])[0].lines[0].path
+    assert path.count("M") == 2
+    assert len(offsets) / 9 <= path.count("M") + path.count("L") <= MAX_POINTS
+    assert path.endswith("L100 0")
 
 
 @pytest.mark.parametrize(
@@ -53,8 +88,9 @@ async def test_the_numbers_are_those_of_the_api(api: Api) -> None:
     assert sum(one["count"] for one in counted["data"]["document_bytes"]) > 0
     page = (await api.get("/stats", headers=ASKING)).text
     for slug, count in counted["data"]["formats"].items():
-        assert f">{slug}</th>" in page
+        assert f">{FORMAT_BY_SLUG[slug].title}</a></th>" in page
         assert f'<td class="number">{count}</td>' in page
+        assert (await api.json("/api/services", limit=0, format=slug, include_unverified="true"))["total"] == count
 
 
 @pytest.mark.asyncio(loop_scope="module")
@@ -91,7 +127,7 @@ async def test_incidents_are_told_with_their_beginning(own_api: Api) -> None:
 async def test_no_incident_is_told_as_none(own_api: Api) -> None:
     await nothing_waits(own_api)
     page = (await own_api.get("/status", headers=ASKING)).text
-    assert '<h2 id="incidents">Incidents</h2>\n<p>None.</p>' in page
+    assert '<h2 id="incidents">Incidents</h2>\n<p>None: no job has failed' in page
     assert (await own_api.json("/api/status"))["data"]["incidents"] == []
 
 

@@ -89,12 +89,6 @@ async def test_a_capability_without_facts_has_no_heading_for_them(api: Api) -> N
     assert ["<h2>Facts</h2>" in page for page in pages] == [False, True]
 
 
-async def test_a_page_beyond_the_last_says_so(api: Api) -> None:
-    page = (await api.get("/search?page=2", headers=ASKING)).text
-    assert "There are no further services." in page
-    assert "Page 2 of" not in page
-
-
 @pytest.mark.parametrize("path", PAGES)
 async def test_a_page_is_small(api: Api, path: str) -> None:
     page = await api.get(path, headers=ASKING)

@@ -1,11 +1,11 @@
 """Figures of the registry: what is listed, how it is doing, the health of services (worst first), and the workload."""
 
 import asyncio
-import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
-from typing import Final, Generic, TypeVar
+from datetime import UTC, date, datetime, time, timedelta
+from time import monotonic
+from typing import Any, Final, Generic, TypeVar
 
 from registry.actions import Clock
 from registry.actions.frontier.submit import SEED_HEAD_START, SUBMISSION_HEAD_START
@@ -17,6 +17,7 @@ from registry.core.scheduling.jobs import Incident, Work, incidents
 from registry.store.catalogue import HealthReport, HealthRow
 from registry.store.jobs import RunRecord
 from registry.store.statistics import SIZE_BINS as SIZE_BINS  # interfaces name them
+from registry.store.statistics import DayRecord
 from registry.store.statistics import ServiceCounts as ServiceCounts
 from registry.store.unit_of_work import Store
 
@@ -48,6 +49,40 @@ class OperationFigures:
     feed_waits: timedelta
     runs: Sequence[RunRecord]
     incidents: Sequence[Incident]
+
+
+DAY_KEPT_FOR: Final = timedelta(minutes=10)
+"""The figures of the current day are counted again after this time, so the last count of a day is from its end."""
+
+
+@dataclass(frozen=True, slots=True)
+class DailyFigures:
+    """The registry on one day (UTC), counted at `at`. `hosts`: all known hosts. `scores`: as in ServiceCounts.
+    `visited`: hosts whose last visit was on this day, by outcome. The other counts are of listed services."""
+
+    day: date
+    at: datetime
+    services: int
+    capabilities: int
+    hosts: int
+    mean_score: float | None
+    scores: Sequence[int]
+    formats: Mapping[str, int]
+    trust_levels: Mapping[str, int]
+    categories: Mapping[str, int]
+    visited: Mapping[str, int]
+
+
+_FIGURES: Final = tuple(name for name in DailyFigures.__dataclass_fields__ if name not in ("day", "at"))
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """Days with figures, the earliest first; days on which no process counted are missing. `earlier`: the latest day
+    before them that has figures; None if they begin with the first."""
+
+    days: Sequence[DailyFigures]
+    earlier: date | None
 
 
 UPTIME_OF: Final = timedelta(days=7)
@@ -112,9 +147,9 @@ class CachedFigure(Generic[T]):
     async def get(self) -> T:
         """Return the result. Raise what computing it raises; then no result is kept."""
         async with self._lock:
-            if self._value is None or time.monotonic() >= self._until:  # guard: figures-kept
+            if self._value is None or monotonic() >= self._until:  # guard: figures-kept
                 self._value = await self._compute()
-                self._until = time.monotonic() + KEPT_SECONDS
+                self._until = monotonic() + KEPT_SECONDS
             return self._value
 
 
@@ -172,6 +207,44 @@ class FigureActions:
             incidents=incidents(work, now),
         )
 
+    async def count_day(self) -> bool:
+        """Store the figures of the current day; return whether they were counted.
+
+        They are not counted if they are younger than DAY_KEPT_FOR, whoever counted them, nor in an empty registry that
+        has no history. Any number of processes may call this at any time.
+        """
+        now = self._clock()
+        today = now.astimezone(UTC).date()
+        async with self._store.read() as uow:
+            last = next(iter(await uow.statistics.days(until=None, most=1)), None)
+            if last is not None and (last.day > today or (last.day == today and now - last.at < DAY_KEPT_FOR)):
+                return False
+            counted = await uow.statistics.services(seen_since=now - DAY)
+            services = sum(counted.trust_levels.values())
+            if last is None and not services:
+                return False
+            figures = {
+                "services": services,
+                "capabilities": counted.capabilities,
+                "hosts": await uow.statistics.hosts(),
+                "mean_score": round(counted.points / services, 1) if services else None,
+                "scores": counted.scores,
+                "formats": counted.formats,
+                "trust_levels": counted.trust_levels,
+                "categories": counted.categories,
+                "visited": await uow.statistics.hosts_visited(datetime.combine(today, time(), UTC)),
+            }
+        async with self._store.begin() as uow:
+            await uow.statistics.put_day(DayRecord(today, now, figures))
+        return True
+
+    async def history(self, *, until: date | None, most: int) -> History:
+        """Return at most this many days, the latest ones up to `until`."""
+        async with self._store.read() as uow:
+            found = await uow.statistics.days(until=until, most=most + 1)
+        earlier = found[most].day if len(found) > most else None
+        return History([_day_of(record) for record in reversed(found[:most])], earlier)
+
     async def overall(self) -> Overall:
         now = self._clock()
         async with self._store.begin() as uow:
@@ -211,3 +284,10 @@ class FigureActions:
                 feed_lag=feed.unsequenced,
                 oldest_event_at=feed.unsequenced_since,
             )
+
+
+def _day_of(record: DayRecord) -> DailyFigures:
+    """Return the figures of a stored day. Programs of other versions may have stored fewer or further ones."""
+    defaults = {"services": 0, "capabilities": 0, "hosts": 0, "mean_score": None, "scores": ()}
+    values: dict[str, Any] = {name: record.figures.get(name, defaults.get(name, {})) for name in _FIGURES}
+    return DailyFigures(day=record.day, at=record.at, **values)

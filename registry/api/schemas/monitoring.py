@@ -167,6 +167,7 @@ class Bin(Shape):
 class StatisticsData(Shape):
     at: Annotated[base.Timestamp, about("When these numbers were counted: at most a minute ago.")]
     services: Annotated[int, about("That are listed.", 1)]
+    mean_score: Annotated[float | None, about("Of the listed services; null: there are none.", 94.0)]
     seen_last_day: Annotated[int, about("Services whose documents were seen in the last 24 hours.", 1)]
     capabilities: Annotated[int, about("Of all listed services.", 3)]
     formats: Annotated[Counts, about("Services by the formats that they serve.", {"adp": 1})]
@@ -179,8 +180,28 @@ class StatisticsData(Shape):
     document_bytes: Annotated[list[Bin], about("Documents of the listed services by size, in bytes.")]
 
 
+class DayFigures(Shape):
+    day: Annotated[str, about("In UTC.", "2026-11-20")]
+    at: Annotated[base.Timestamp, about("When these numbers were counted: at the end of the day, or just now.")]
+    services: Annotated[int, about("That were listed.", 1)]
+    capabilities: Annotated[int, about("Of all listed services.", 3)]
+    hosts: Annotated[int, about("That were known.", 4)]
+    mean_score: Annotated[float | None, about("Of the listed services; null: there were none.", 94.0)]
+    scores: Annotated[Sequence[int], about("Services by score: in tens, the last with 100.", [0] * 9 + [1])]
+    formats: Annotated[Counts, about("Services by the formats that they served.", {"adp": 1})]
+    trust_levels: Annotated[Counts, about("Services by trust level.", {"verified": 1})]
+    categories: Annotated[Counts, about("Services by category.", {"e-commerce": 1})]
+    visited: Annotated[Counts, about("Hosts visited on this day, by the outcome of their last visit.", {"found": 1})]
+
+
+class StatisticsHistoryData(Shape):
+    days: Annotated[list[DayFigures], about("The earliest first. Days on which this registry did not run are missing.")]
+    earlier: Annotated[str | None, about("`until` for the days before these; null: there are none.", None)]
+
+
 class JobState(Shape):
     job: Annotated[str, sample("prune")]
+    says: Annotated[str, about("What it does.", "forget what is too old or belongs to nothing")]
     outcome: Annotated[str, about("running, done, failed, stopped or lost.", "done")]
     started_at: base.Timestamp
     finished_at: Annotated[base.Timestamp | None, about("null: it still runs.")]
@@ -274,6 +295,7 @@ Health = answer_of("Health", HealthData)
 HostHealth = answer_of("HostHealth", HostHealthData)
 CrawlLedger = answer_of("CrawlLedger", LedgerData)
 Statistics = answer_of("Statistics", StatisticsData)
+StatisticsHistory = answer_of("StatisticsHistory", StatisticsHistoryData)
 Operation = answer_of("Operation", OperationData)
 Reasons = answer_of("Reasons", Sequence[ReasonRow])
 OneReason = answer_of("OneReason", ReasonDetail)
