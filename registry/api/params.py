@@ -100,8 +100,9 @@ ListFacetNames = Annotated[
     *parsers.any_of(*LIST_COUNTED),
     Query(
         alias="facets",
-        description="Filters whose values are counted over all pages, comma separated. The values of a filter that is "
-        "set are counted as if it were not. `min_score` counts services with at least 90, 75 and 50 points.",
+        description="Filters whose values are counted over all pages, at most once a minute, comma separated. The "
+        "values of a filter that is set are counted as if it were not. `min_score`: services with at least 90, 75 and "
+        "50 points.",
     ),
 ]
 DomainPath = Annotated[

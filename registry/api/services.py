@@ -50,7 +50,6 @@ from registry.core.model.listing import Filters, TrustLevel
 from registry.core.model.services import Capability, to_json
 from registry.core.names.domains import is_confusable
 from registry.core.scoring.rubric import VERSION as RUBRIC_VERSION
-from registry.core.search_filters import LIST_COUNTED
 from registry.core.visiting.call_checks import CallCheck, call_address
 from registry.core.wording.text import QUERY_CHARS
 from registry.edge import parsers
@@ -122,9 +121,8 @@ async def list_services(
 ) -> Response:
     base, now = base_url(request), utc_now()
     charge(request, of_list(narrowed, search.strip(), limit, offset, len(counted)))
-    rows = [LIST_COUNTED[name] for name in counted]
     page = await registry_of(request).queries.list_services(
-        narrowed, sort=sort, limit=limit, offset=offset, text=search.strip(), counted=rows
+        narrowed, sort=sort, limit=limit, offset=offset, text=search.strip()
     )
     total = page.total
     content: discovery.ServiceList = {
@@ -139,7 +137,8 @@ async def list_services(
         "next_offset": offset + limit if limit and offset + limit < total else None,
     }
     if counted:
-        content["facets"] = {"services": total, "counts": page.counts}
+        values = await registry_of(request).figures.value_counts(narrowed, counted, search.strip())
+        content["facets"] = {"services": values.services, "counts": values.counts}
         content["untrusted_text"] = ["facets.counts"]
     return json_response(request, content)
 

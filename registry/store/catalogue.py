@@ -163,11 +163,16 @@ class StoredService(ServiceFacts):
 
 @dataclass(frozen=True, slots=True)
 class ServicePage:
-    """`counts`: name of a filter -> value -> number of services on all pages, for the filters to be counted."""
-
     items: tuple[Card, ...]
     total: int
-    counts: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class ValueCounts:
+    """`counts`: name of a filter -> value -> number of services. `services`: how many pass the filters."""
+
+    services: int
+    counts: Mapping[str, Mapping[str, int]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,16 +273,20 @@ class Catalogue(Repository):
         limit: int = 20,
         offset: int = 0,
         text: str = "",
-        counted: Sequence[SearchFilter] = (),
     ) -> ServicePage:
-        """Return a page of cards without capabilities, and the total. `text`: part of a name, description or host.
-        `counted`: filters of LIST_COUNTED, whose values are counted over all pages; those of a filter that is set as if
-        it were not, so that the alternatives are seen."""
-        matching = [_contains(text)] if text else []
-        conditions = [*service_conditions(filters), *matching]
+        """Return a page of cards without capabilities, and the total. `text`: part of a name, description or host."""
+        conditions = service_conditions(filters) + ([_contains(text)] if text else [])
         page = select(*_CARD).select_from(ServiceRow).where(*conditions).order_by(*_ORDER[sort])
         items = tuple(cards(await self._execute(page.limit(limit).offset(offset))))
         total = select(func.count()).select_from(ServiceRow).where(*conditions)
+        return ServicePage(items, (await self._execute(total)).scalar_one())
+
+    async def value_counts(self, filters: Filters, counted: Sequence[SearchFilter], text: str = "") -> ValueCounts:
+        """Return the number of services by value of these filters of LIST_COUNTED: the most frequent values, at most
+        FACET_VALUES each. A filter that is set does not narrow its own values, so that the alternatives are seen.
+        Reads every service that passes, so it must be rare."""
+        matching = [_contains(text)] if text else []
+        total = select(func.count()).select_from(ServiceRow).where(*service_conditions(filters), *matching)
         counts: dict[str, dict[str, int]] = {row.name: {} for row in counted}
         is_set = {row.name: getattr(filters, row.field) != getattr(Filters(), row.field) for row in counted}
         together = [row for row in counted if not is_set[row.name]]
@@ -286,7 +295,7 @@ class Catalogue(Repository):
             statement = _value_counts(rows, [*service_conditions(kept), *matching])
             for name, value, number in await self._execute(statement):
                 counts[name][value] = number
-        return ServicePage(items, (await self._execute(total)).scalar_one(), counts)
+        return ValueCounts(await self._number(total), counts)
 
     async def entry_page(
         self,

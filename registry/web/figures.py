@@ -13,7 +13,7 @@ from starlette.responses import Response
 
 from registry.core.formats import FORMAT_BY_SLUG
 from registry.edge import inside
-from registry.web.asking import ask, number_of
+from registry.web.asking import ask
 from registry.web.rendering import Links, links_of, respond
 from registry.web.text import number, value_name, words
 
@@ -124,24 +124,20 @@ async def home(request: Request) -> Response:
 
 
 async def stats(request: Request) -> Response:
-    days = number_of(request, "days", 1, max(RANGES)) if "days" in request.query_params else DEFAULT_DAYS
+    days = {str(one): one for one in RANGES}.get(request.query_params.get("days", ""), DEFAULT_DAYS)
     answers = await asyncio.gather(ask(request, "/api/stats"), ask(request, "/api/stats/history", {"days": str(days)}))
     (counted, history), links = (answer["data"] for answer in answers), links_of(request)
     kept = history["days"]
     counts_of = {
         "identity": "identities", "auth_type": "auth_types", "pricing_type": "pricing_types",
-        "category": "categories", "format": "formats",
+        "category": "categories",
     }  # fmt: skip
     sizes = [(size_label(one), one["count"], None) for one in counted["document_bytes"]]
     values = {
         "counted": counted,
         "everything": everything(links),
-        **{
-            name: bars(
-                _rows(links, name, counted[counts]), others_at=links.to("/formats") if name == "format" else None
-            )
-            for name, counts in counts_of.items()
-        },
+        **{name: bars(_rows(links, name, counted[counts])) for name, counts in counts_of.items()},
+        "format": bars(_rows(links, "format", counted["formats"]), others_at=links.to("/formats")),
         "scores": bars([_score_row(links, one) for one in counted["scores"]], ordered=True),
         "sizes": bars(_used(sizes), ordered=True),
         "days": days,

@@ -151,7 +151,7 @@ MANIFEST_ID = hashlib.sha256(f"https://{PIGEON}/.well-known/agent".encode()).hex
 
 GETS = (
     ("/api/discover?q=create+a+parcel&include_unverified=true", "/api/discover"),
-    ("/api/services?include_unverified=true", "/api/services"),
+    ("/api/services?include_unverified=true&facets=format,min_score", "/api/services"),
     (f"/api/services/{PIGEON}?include_details=true", "/api/services/{domain}"),
     (f"/api/services/{PIGEON}/capabilities/create_parcel", "/api/services/{domain}/capabilities/{name}"),
     (
@@ -178,6 +178,7 @@ GETS = (
     ("/api/rubric", "/api/rubric"),
     (f"/api/services/{PIGEON}/identity", "/api/services/{domain}/identity"),
     ("/api/stats", "/api/stats"),
+    ("/api/stats/history", "/api/stats/history"),
     ("/api/stats/operation", "/api/stats/operation"),
     ("/api/problems", "/api/problems"),
     ("/api/problems/not-found", "/api/problems/{slug}"),

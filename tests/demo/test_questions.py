@@ -15,7 +15,10 @@ from registry.search.embedded import EmbeddedBackend
 from registry.search.embedding import default_embedder
 from registry.web.figures import QUESTIONS
 
-SUGGESTED_HOSTS = ("parcelhop.example", "tablefor.example", "weatherglass.example", "babelfold.example")
+SUGGESTED_HOSTS = (
+    "parcelhop.example", "tablefor.example", "weatherglass.example", "babelfold.example",
+    "greenbasket.example", "mailroom.example",
+)  # fmt: skip
 """The answers to the questions that the start page suggests."""
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")

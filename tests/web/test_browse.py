@@ -7,7 +7,6 @@ from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 
-from registry.demo.sites import SAMPLE_WEB
 from registry.web import search
 from registry.web.figures import MAX_QUESTIONS, QUESTIONS
 from tests.support.api import Api
@@ -158,9 +157,3 @@ async def test_an_empty_registry_says_how_to_fill_it(own_api: Api) -> None:
     start = await html(own_api, "/")
     assert "Browse by category" not in start
     assert 'class="examples"' not in start
-
-
-def test_the_sample_web_has_a_site_for_each_suggestion() -> None:
-    """That it answers them is seen by the demo's own test; here, that a site of each kind is still recorded."""
-    names = {folder.name for folder in SAMPLE_WEB.iterdir()}
-    assert {"parcelhop.example", "tablefor.example", "weatherglass.example", "babelfold.example"} <= names

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from registry.core.formats import FORMAT_BY_SLUG
+from registry.store.holder import hold_leases
 from registry.web.about import sectioned
 from registry.web.figures import MAX_BARS, MAX_POINTS, bars, size_label, trends
 from tests.support.api import Api
@@ -129,6 +130,36 @@ async def test_no_incident_is_told_as_none(own_api: Api) -> None:
     page = (await own_api.get("/status", headers=ASKING)).text
     assert '<h2 id="incidents">Incidents</h2>\n<p>None: no job has failed' in page
     assert (await own_api.json("/api/status"))["data"]["incidents"] == []
+
+
+@pytest.mark.parametrize(
+    ("statement", "kind", "says"),
+    [
+        ("SELECT 1", "middle", "No crawler runs now, so no host is visited."),
+        ("UPDATE services SET hidden = true", "middle", "It answers, but nothing is listed yet."),
+        (
+            "INSERT INTO job_runs (job, started_at, finished_at, outcome, figures) "
+            "VALUES ('prune', now(), now(), 'failed', '{}')",
+            "middle", "It answers, but one thing is late or has failed.",
+        ),
+        ("UPDATE alembic_version SET version_num = '000000000000'", "bad", "cannot answer every request now: database"),
+    ],
+)  # fmt: skip
+async def test_the_status_is_good_only_where_everything_is(own_api: Api, statement: str, kind: str, says: str) -> None:
+    await nothing_waits(own_api)
+    async with own_api.store.engine.begin() as connection:
+        await connection.exec_driver_sql(statement)
+    page = (await own_api.get("/status", headers=ASKING)).text
+    assert f'<p class="note {kind}">' in page
+    assert says in page
+    assert 'class="note good"' not in page
+
+
+async def test_the_status_is_good_while_a_crawler_runs(own_api: Api) -> None:
+    await nothing_waits(own_api)
+    async with hold_leases(own_api.store.engine):
+        page = (await own_api.get("/status", headers=ASKING)).text
+    assert '<p class="note good">It answers, its crawler runs, nothing is late, and no job has failed.</p>' in page
 
 
 @pytest.mark.asyncio(loop_scope="module")

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
+from functools import lru_cache
 from time import monotonic
 from typing import Any, Final, Generic, TypeVar
 
@@ -11,10 +12,11 @@ from registry.actions import Clock
 from registry.actions.frontier.submit import SEED_HEAD_START, SUBMISSION_HEAD_START
 from registry.actions.queries.inspect import QueueState, queue_state
 from registry.core.changes.kinds import State, state_of
-from registry.core.model.listing import TrustLevel
+from registry.core.model.listing import Filters, TrustLevel
 from registry.core.names.domains import registrable_domain
 from registry.core.scheduling.jobs import Incident, Work, incidents
-from registry.store.catalogue import HealthReport, HealthRow
+from registry.core.search_filters import LIST_COUNTED
+from registry.store.catalogue import HealthReport, HealthRow, ValueCounts
 from registry.store.jobs import RunRecord
 from registry.store.statistics import SIZE_BINS as SIZE_BINS  # interfaces name them
 from registry.store.statistics import DayRecord
@@ -131,6 +133,8 @@ class WorkloadFigures:
 
 
 KEPT_SECONDS: Final = 60.0
+MAX_VALUE_COUNTS: Final = 256
+"""Selections of services whose counts by value are kept."""
 
 T = TypeVar("T")
 
@@ -165,7 +169,20 @@ class FigureActions:
         self._target = target
         self._intervals = intervals
         self.statistics: Callable[[], Awaitable[RegistryStatistics]] = CachedFigure(self._count_services).get
+        self._values_of = lru_cache(MAX_VALUE_COUNTS)(self._value_figure)
         self.operation: Callable[[], Awaitable[OperationFigures]] = CachedFigure(self._count_operation).get
+
+    async def value_counts(self, filters: Filters, names: tuple[str, ...], text: str = "") -> ValueCounts:
+        """Return the number of services by value of these filters of LIST_COUNTED, kept like other figures; with `text`
+        (part of a name, description or host), counted each time."""
+        return await (self._count_values(filters, names, text) if text else self._values_of(filters, names).get())
+
+    def _value_figure(self, filters: Filters, names: tuple[str, ...]) -> "CachedFigure[ValueCounts]":
+        return CachedFigure(lambda: self._count_values(filters, names, ""))
+
+    async def _count_values(self, filters: Filters, names: tuple[str, ...], text: str) -> ValueCounts:
+        async with self._store.read() as uow:
+            return await uow.catalogue.value_counts(filters, [LIST_COUNTED[name] for name in names], text)
 
     async def _count_services(self) -> RegistryStatistics:
         """Return counts of what is listed. Raise StoreUnavailable."""

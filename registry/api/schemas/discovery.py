@@ -99,7 +99,7 @@ class DiscoverRow(Shape):
 
 
 class FacetCounts(Shape):
-    services: Annotated[int, about("How many services were counted; equal to `total`.")]
+    services: Annotated[int, about("How many services were counted.")]
     counts: Annotated[Mapping[str, Mapping[str, int]], about("Filter -> value -> services, at most 50 values each.")]
 
 
