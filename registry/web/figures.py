@@ -51,11 +51,11 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line of a chart over time. `path`: for an SVG of 100 by 100. `latest`: the number of the last day."""
+    """A line of a chart over time. `path`: for an SVG of 100 by 100. `latest`: the number of the last day, in words."""
 
     label: str
     path: str
-    latest: float
+    latest: str
     link: str | None = None
 
 
@@ -84,23 +84,28 @@ class Suggestions:
     """The first MAX_QUESTIONS example questions that this registry answers well, kept for KEPT_SECONDS."""
 
     def __init__(self) -> None:
+        self._lock = asyncio.Lock()
         self._answered: Sequence[str] = ()
         self._until = 0.0
 
     async def get(self, request: Request) -> Sequence[str]:
         """Return the questions; none when search cannot answer now."""
-        if time.monotonic() >= self._until:  # guard: suggestions-kept
-            self._until = time.monotonic() + KEPT_SECONDS
-            queries = ({"q": question, "limit": "1"} for question in QUESTIONS)
-            asked = (ask(request, "/api/discover", query) for query in queries)
-            answers: list[Any] = await asyncio.gather(*asked, return_exceptions=True)
-            answered = (
-                question
-                for question, answer in zip(QUESTIONS, answers, strict=True)
-                if not isinstance(answer, BaseException) and answer["confident"] and answer["data"]
-            )
-            self._answered = tuple(answered)[:MAX_QUESTIONS]
-        return self._answered
+        async with self._lock:
+            if time.monotonic() >= self._until:  # guard: suggestions-kept
+                self._answered = await self._find(request)
+                self._until = time.monotonic() + KEPT_SECONDS
+            return self._answered
+
+    async def _find(self, request: Request) -> Sequence[str]:
+        queries = ({"q": question, "limit": "1"} for question in QUESTIONS)
+        asked = (ask(request, "/api/discover", query) for query in queries)
+        answers: list[Any] = await asyncio.gather(*asked, return_exceptions=True)
+        answered = (
+            question
+            for question, answer in zip(QUESTIONS, answers, strict=True)
+            if not isinstance(answer, BaseException) and answer["confident"] and answer["data"]
+        )
+        return tuple(answered)[:MAX_QUESTIONS]
 
 
 async def home(request: Request) -> Response:
@@ -207,11 +212,15 @@ def _trend(days: Days, key: str, title: str, series: Sequence[Series], top: floa
     top = top or max((value for _, _, values in series for value in values if value is not None), default=0) or 1
     places = _places(days)
     lines = [
-        Line(label, _path([(step, x, values[index]) for index, step, x in places], top), values[-1] or 0, link)
+        Line(label, _path([(step, x, values[index]) for index, step, x in places], top), _said(values[-1]), link)
         for label, link, values in series
     ]
-    said = "; ".join(f"{label} {number(values[0] or 0)} to {number(values[-1] or 0)}" for label, _, values in series)
+    said = "; ".join(f"{label} {_said(values[0])} to {_said(values[-1])}" for label, _, values in series)
     return Trend(key, title, lines, top, f"From {days[0]['day']} to {days[-1]['day']}: {said}")
+
+
+def _said(value: float | None) -> str:
+    return "none" if value is None else number(value)
 
 
 def _step(days: Days) -> int:
