@@ -143,6 +143,7 @@ async def _listed(request: Request, asked: SearchForm) -> Response:
     is_shelf = len(only) == len(asked.filters) <= 1 and sort == LIST_SORTS[0][0] and asked.page <= last
     values = {
         **_common(links, asked, answer, answer["facets"]["counts"], LIST_SORTS, sort),
+        "named": [value_name(name, value) for name in ("category", "format") for value in asked.values(name)][:3],
         "pages": last,
         "is_past_end": asked.page > last,
         "is_cut": answer["totalPages"] > MAX_PAGE,

@@ -148,6 +148,7 @@ _VALUES: Final = {
     ("category", "e-commerce"): "E-commerce",
     ("auth_type", "none"): "no credentials", ("auth_type", "unknown"): "not said",
     ("pricing_type", "unknown"): "not said",
+    ("include_unverified", "true"): "yes", ("unique", "false"): "no",
     **{(name, word): about.label for name in ("identity", "trust_level") for word, about in IDENTITIES.items()},
     **{  # a level, in the address of a page: the words that clients of ADP read as it
         ("trust_level", level): " or ".join(about.label for about in IDENTITIES.values() if about.trust_level is level)

@@ -29,7 +29,7 @@ def heading(page: str) -> str:
 
 
 def number_in(text: str) -> int:
-    (found,) = re.findall(r"(\d+) services?$", text)
+    (found,) = re.findall(r"(\d+) services?\b", text)
     return int(found)
 
 
