@@ -85,7 +85,7 @@ class InvalidName(ValueError):
 
 def message_of(code: str) -> str:
     """Return the message of an InvalidName with this code; a general one for a code of another version."""
-    return _MESSAGES.get(code, "not the name of a public host")
+    return NAME_FAULTS.get(code, "not the name of a public host")
 
 
 @dataclass(frozen=True, slots=True)

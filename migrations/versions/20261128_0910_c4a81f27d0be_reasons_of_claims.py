@@ -4,7 +4,7 @@ import sqlalchemy as sa
 from alembic import op
 
 revision = "c4a81f27d0be"
-down_revision = "7d2f4b9c6e15"
+down_revision = "3b9e6a1f72c4"
 branch_labels = None
 depends_on = None
 

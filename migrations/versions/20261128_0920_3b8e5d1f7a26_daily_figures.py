@@ -5,7 +5,7 @@ from alembic import op
 from sqlalchemy.dialects.postgresql import JSONB
 
 revision = "3b8e5d1f7a26"
-down_revision = "7d2f4b9c6e15"
+down_revision = "c4a81f27d0be"
 branch_labels = None
 depends_on = None
 
