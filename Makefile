@@ -1,4 +1,5 @@
-# Two commands on a fresh machine: `make demo`, `make test`. Needs Python 3.11-3.13 and make; uv is brought along.
+# Two commands on a fresh machine, in any order: `make demo`, `make test`. Needs Python 3.11-3.13 with pip, and make;
+# uv is brought along. `make demo` installs without the tools of development: half the size.
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-fast test-long check docs bench bench-crawl bench-relevance clean ssrf torture guards torture-kill torture-api conformance screenshots
 
@@ -24,7 +25,7 @@ endif
 help:            ## what can be made
 	@grep -E '^[a-z-]+: .*##|^[a-z-]+:  *##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 14
 
-demo: .venv/.done        ## crawl the sample web over TLS, search it, serve the API (PORT=8000)
+demo: .venv/.demo        ## crawl the sample web over TLS, search it, serve pages, API and MCP (PORT=8000)
 	.venv/bin/waypost demo --port $(PORT)
 
 PYTEST := .venv/bin/python -m pytest --dist loadfile --no-loadscope-reorder -rs
@@ -85,7 +86,15 @@ clean:           ## forget the environment
 .tools/bin/uv:
 	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' || \
 	  { echo "waypost needs Python 3.11, 3.12 or 3.13; $(PYTHON) is $$($(PYTHON) -V 2>&1). Try: make PYTHON=python3.12"; exit 1; }
+	@$(PYTHON) -m pip --version >/dev/null 2>&1 || \
+	  { echo "$(PYTHON) has no pip (Debian: apt-get install python3-pip). With uv: uvx --from . waypost demo"; exit 1; }
 	$(PYTHON) -m pip install -q --disable-pip-version-check --root-user-action=ignore --target .tools uv==$(UV_VERSION)
+
+# Inexact: what `make test` has installed stays.
+.venv/.demo: pyproject.toml uv.lock | $(UV)
+	@echo "Installing waypost into .venv: 0.5 GB, once, a minute or less"
+	$(UV) sync --frozen --no-dev --inexact --python $(PYTHON)
+	@touch $@
 
 .venv/.done: pyproject.toml uv.lock | $(UV)
 	$(UV) sync --frozen -q --python $(PYTHON)

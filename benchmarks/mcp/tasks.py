@@ -137,8 +137,8 @@ async def _registry(sites: Path, data: Path | None, scratch: Path) -> AsyncItera
         async with open_waypost(demo_settings(data, 0)) as waypost:
             yield waypost
     else:
-        async with crawled(demo_settings(scratch, 0), sites, Console(stderr=True)) as (waypost, _, _):
-            yield waypost
+        async with crawled(demo_settings(scratch, 0), sites, Console(stderr=True)) as demo:
+            yield demo.waypost
 
 
 def main() -> None:

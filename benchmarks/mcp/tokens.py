@@ -114,8 +114,8 @@ def main() -> None:
 
 
 async def _crawled_rows(settings: Settings, sites: Path, most: int) -> list[Row]:
-    async with crawled(settings, sites, Console(stderr=True)) as (waypost, _, _):
-        return await result_rows(waypost, most)
+    async with crawled(settings, sites, Console(stderr=True)) as demo:
+        return await result_rows(demo.waypost, most)
 
 
 if __name__ == "__main__":

@@ -117,11 +117,12 @@ async def serve_api(
     at_stop: Callable[[], None] = lambda: None,
     metrics: tuple[str, int] | None = None,
     announce: Callable[[str], None] | None = None,
+    until: asyncio.Event | None = None,
 ) -> None:
     """Serve until SIGINT or SIGTERM; then call `at_stop`, which stops other parts in parallel, and shut down.
 
-    `metrics`: host and port for Prometheus. `announce`: called with the URL once it answers. Raise OSError when that
-    port is taken.
+    `metrics`: host and port for Prometheus. `announce`: called with the URL once it answers. `until`: ends serving as a
+    signal does. Raise OSError when that port is taken.
     """
     await waypost.open_search()
     settings = waypost.settings
@@ -146,6 +147,7 @@ async def serve_api(
             async with exit_after_deadline(stop), sweeping(connections), running(interfaces):
                 serving = asyncio.create_task(server.serve(sockets=[listening]))
                 stopping, listens = asyncio.create_task(stop.wait()), asyncio.create_task(server.listens.wait())
+                ending = asyncio.create_task((until or stop).wait())
                 await asyncio.wait({serving, stopping, listens}, return_when=asyncio.FIRST_COMPLETED)
                 url = url_of(listening)
                 if announce is not None:
@@ -153,11 +155,12 @@ async def serve_api(
                 else:
                     console.print(f"\nthe API answers at {url} until Ctrl-C, for example")
                     console.print(f"  curl '{url}/api/discover?q=send+an+email'", soft_wrap=True)
-                await asyncio.wait({serving, stopping}, return_when=asyncio.FIRST_COMPLETED)
+                await asyncio.wait({serving, stopping, ending}, return_when=asyncio.FIRST_COMPLETED)
                 at_stop()
                 waypost.feed.end_waiting()  # or streams and long polls would hold up the shutdown for GRACE
                 server.should_exit = True
                 stopping.cancel()
+                ending.cancel()
                 listens.cancel()
                 await serving
 

@@ -7,7 +7,7 @@ import ssl
 import threading
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import trustme
@@ -26,20 +26,24 @@ _START_SECONDS = 30
 
 @dataclass(frozen=True, slots=True)
 class SampleServer:
-    """`connect_to`: one HOST:443:ADDRESS:PORT entry for each site. `ca_file`: PEM to trust (SSL_CERT_FILE)."""
+    """`connect_to`: one HOST:443:ADDRESS:PORT entry for each site. `ca_file`: PEM to trust (SSL_CERT_FILE). `reached`:
+    the hosts that got a request; it grows while the server runs."""
 
     connect_to: tuple[str, ...]
     ca_file: Path
+    reached: set[str] = field(default_factory=set)
 
 
-def app_of(sites: Mapping[str, Site]) -> ASGIApp:
-    """Return one ASGI application for all sites; the Host header selects the site."""
+def app_of(sites: Mapping[str, Site], reached: set[str]) -> ASGIApp:
+    """Return one ASGI application for all sites; the Host header selects the site. It adds each host to `reached`."""
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             return
         request = Request(scope)
         site = sites.get((request.url.hostname or "").lower())
+        if site is not None:
+            reached.add(site.host)
         response = await _respond(site, request) if site else Response(status_code=421)
         await response(scope, receive, send)
 
@@ -59,7 +63,10 @@ async def _respond(site: Site, request: Request) -> Response:
 
 @contextlib.contextmanager
 def serve(sites: Mapping[str, Site], folder: Path) -> Iterator[SampleServer]:
-    """Serve until the block ends. The CA's certificate is written to `folder`; its key never leaves memory."""
+    """Serve until the block ends; later changes of `sites` count.
+
+    The CA's certificate is written to `folder`; its key never leaves memory.
+    """
     authority, untrusted_authority = trustme.CA(), trustme.CA()
     ca_file = folder / "demo-ca.pem"
     authority.cert_pem.write_to_path(ca_file)
@@ -67,12 +74,15 @@ def serve(sites: Mapping[str, Site], folder: Path) -> Iterator[SampleServer]:
         for bound_socket in (listening, refusing):
             bound_socket.bind(("127.0.0.1", 0))
         port, refusing_port = listening.getsockname()[1], refusing.getsockname()[1]  # bound but not listening: refused
-        config = uvicorn.Config(app_of(sites), log_level="critical", access_log=False, lifespan="off", http="httptools")
+        reached: set[str] = set()
+        app = app_of(sites, reached)
+        config = uvicorn.Config(app, log_level="critical", access_log=False, lifespan="off", http="httptools")
         config.load()
         config.ssl = _context(sites, authority, untrusted_authority)
         with _running(uvicorn.Server(config), listening):
             ports = {site.host: refusing_port if site.file.state == "dead" else port for site in sites.values()}
-            yield SampleServer(tuple(f"{host}:443:127.0.0.1:{number}" for host, number in ports.items()), ca_file)
+            connect_to = tuple(f"{host}:443:127.0.0.1:{number}" for host, number in ports.items())
+            yield SampleServer(connect_to, ca_file, reached)
 
 
 @contextlib.contextmanager

@@ -7,25 +7,36 @@ An optional `_site.json` per host describes other behaviour; every key is option
      "paths": {"/x": {"status": 301, "headers": {"Location": "/y"}, "delay": 0.2, "path": "/file"}}}
 
 `path` names another recorded body; `{path}` in a header is replaced by the requested path.
-The file extension sets the media type; a file without one is application/octet-stream.
+The file extension sets the media type; without a known one, the content does: `.well-known/agent` is JSON.
+Hidden folders, such as `.git`, are no sites.
 """
 
 import hashlib
 import json
 import mimetypes
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from registry.core.names.domains import InvalidName, canonical_host, host_syntax
+
 SAMPLE_WEB = Path(__file__).parent / "web"
 """The sites of `make demo`, in this layout."""
 
 INDEX = "_index"
 SITE = "_site.json"
+_EXAMPLE = "bikes.example/.well-known/agent.json"
 _MAX_CHARS = 60  # of added paths: no file system has a shorter limit, in any encoding
+
+_HEAD_BYTES = 2_048  # enough to recognise the content of a file
+_HTML = re.compile(r"<(!doctype\s+html|html|head|body|title|meta|h[1-6]|p|div|main)\b", re.IGNORECASE)
+_XML = re.compile(r"<(\?xml|[a-z_!])", re.IGNORECASE)
+_YAML = re.compile(r"(%YAML |---\s|(#.*\n|\n)*\w[\w.-]*:(\s.*)?\n([ #-].*\n|\n)*\w[\w.-]*:\s)")  # two keys, or a mark
+_MARKDOWN = re.compile(r"#{1,6} |[-*] |> ")
 
 _TYPES = {".json": "application/json", ".md": "text/markdown", ".yaml": "application/yaml", ".yml": "application/yaml"}
 
@@ -87,7 +98,7 @@ class Site:
             return Reply(status, {"Content-Type": "text/plain", **extra}, f"{status}\n".encode(), behaviour.delay)
         body = source.read_bytes()
         etag = f'"{hashlib.sha256(body).hexdigest()[:16]}"'
-        headers = {"Content-Type": media_type(behaviour.path or path, source), "ETag": etag}
+        headers = {"Content-Type": media_type(behaviour.path or path, source, body), "ETag": etag}
         return Reply(behaviour.status or 200, headers | extra, body, behaviour.delay)
 
     def _source(self, path: str) -> Path | None:
@@ -102,28 +113,68 @@ class Site:
         return added if is_inside else None
 
 
-def media_type(path: str, source: Path) -> str:
-    """Return the media type by file extension, for an `_index` by the path's extension. The home page is HTML."""
+def media_type(path: str, source: Path, body: bytes) -> str:
+    """Return the media type by file extension (for an `_index`, that of its path), else by content.
+
+    The home page is HTML.
+    """
     if path == "/":
         return "text/html; charset=utf-8"
     suffix = Path(path).suffix.lower() if source.name == INDEX else source.suffix.lower()
-    if suffix in _TYPES:
-        return _TYPES[suffix]
-    guessed = mimetypes.types_map.get(suffix, "application/octet-stream")
-    return f"{guessed}; charset=utf-8" if guessed.startswith("text/") else guessed
+    kind = _TYPES.get(suffix) or mimetypes.types_map.get(suffix) or _type_by_content(body)
+    return f"{kind}; charset=utf-8" if kind.startswith("text/") and kind != _TYPES[".md"] else kind
 
 
-def load_sites(folder: Path) -> dict[str, Site]:
-    """Return all sites of a folder by host, sorted by name. Raise BadSite."""
+def _type_by_content(body: bytes) -> str:
+    head = body[:_HEAD_BYTES].decode("utf-8-sig", "replace")
+    if "\0" in head or "\ufffd" in head[:-1]:  # the last character may be cut in two
+        return "application/octet-stream"
+    text = head.lstrip()
+    if text.startswith(("{", "[")):
+        return _TYPES[".json"]
+    if _HTML.match(text):
+        return "text/html"
+    if _XML.match(text):
+        return "application/xml"
+    if _YAML.match(text):
+        return _TYPES[".yaml"]
+    return _TYPES[".md"] if _MARKDOWN.match(text) else "text/plain"
+
+
+def load_sites(folder: Path, refused: Callable[[BadSite], None] | None = None) -> dict[str, Site]:
+    """Return all sites of a folder by host, sorted by name. Raise BadSite if there is none.
+
+    `refused`: gets the errors of single sites, which are left out; without it they are raised.
+    """
     if not folder.is_dir():
         raise BadSite(f"{folder} is not a folder")
-    sites = {entry.name: _load_site(entry) for entry in sorted(folder.iterdir()) if entry.is_dir()}
+    sites: dict[str, Site] = {}
+    for entry in site_folders(folder):
+        try:
+            sites[entry.name] = load_site(entry)
+        except BadSite as error:
+            if refused is None:
+                raise
+            refused(error)
     if not sites:
-        raise BadSite(f"{folder} holds no site: expected folders named like hosts")
+        raise BadSite(f"{folder} holds no site: a file is expected at {folder}/HOST/PATH, such as {_EXAMPLE}")
     return sites
 
 
-def _load_site(folder: Path) -> Site:
+def site_folders(folder: Path) -> list[Path]:
+    """Return the folders of the sites, sorted by name. Raise OSError."""
+    return [entry for entry in sorted(folder.iterdir()) if entry.is_dir() and not entry.name.startswith(".")]
+
+
+def load_site(folder: Path) -> Site:
+    """Return the site of one folder, which is named as its host. Raise BadSite."""
+    try:
+        host = host_syntax(folder.name)
+        canonical_host(host, exempt={host})
+    except InvalidName as error:
+        raise BadSite(f"{folder}: the name of the folder is not a host name: {error}") from None
+    if host != folder.name:
+        raise BadSite(f"{folder}: the host is spelled {host}; name the folder so")
     files: dict[str, Path] = {}
     for path in sorted(folder.rglob("*")):
         if path.is_symlink() or not path.is_file() or path == folder / SITE:

@@ -94,7 +94,7 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, d
     forget_remains(home / ".local/share/waypost/demo/postgres")
     with log.open("wb") as output:
         demo = subprocess.Popen(
-            ["make", "-o", ".venv/.done", "demo", f"PORT={port}"],  # the environment that runs this test is installed
+            ["make", "-o", ".venv/.demo", "demo", f"PORT={port}"],  # the environment that runs this test is installed
             cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True,
         )  # fmt: skip
     try:

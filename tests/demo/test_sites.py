@@ -39,11 +39,55 @@ def test_paths_serve_their_files(tmp_path: Path) -> None:
     assert site.reply("/").headers["Content-Type"].startswith("text/html")
     assert site.reply("/agent.json").headers["Content-Type"] == "application/json"
     assert site.reply("/.well-known/agent").body == b"adp"
-    assert site.reply("/.well-known/agent").headers["Content-Type"] == "application/octet-stream"
+    assert site.reply("/.well-known/agent").headers["Content-Type"] == "text/plain; charset=utf-8"
     assert site.reply("/.well-known/agent/caps/x").body == b"detail"
     assert site.reply("/notes.md").headers["Content-Type"].startswith("text/markdown")
     for unknown in ("/nope", "/.well-known", "/_index", "/_site.json", "/../expected.tsv", "//agent.json"):
         assert site.reply(unknown).status == 404, unknown
+
+
+@pytest.mark.parametrize(
+    ("name", "body", "media_type"),
+    [
+        ("agent", b'{"name": "Kiosk"}', "application/json"),
+        ("agent", b"\xef\xbb\xbf\n [1]", "application/json"),
+        ("agent", b'{"cut": ', "application/json"),
+        ("agent.v2", b"{}", "application/json"),
+        (".well-known/agent/_index", b"{}", "application/json"),
+        ("api", b"# tides\nopenapi: 3.1.0\n\ninfo: {title: Tides}\n", "application/yaml"),
+        ("api", b"---\nopenapi: 3.1.0\n", "application/yaml"),
+        ("page", b"\n<!DOCTYPE html><title>Kiosk</title>", "text/html; charset=utf-8"),
+        ("page", b"<h1>Kiosk</h1>", "text/html; charset=utf-8"),
+        ("feed", b'<?xml version="1.0"?><feed/>', "application/xml"),
+        ("sitemap", b"<urlset></urlset>", "application/xml"),
+        ("llms", b"# Kiosk\n\n> Sells tickets.\n", "text/markdown"),
+        ("notes", b"Note: this is prose.\n", "text/plain; charset=utf-8"),
+        ("notes", "ä".encode() * 2_000, "text/plain; charset=utf-8"),
+        ("empty", b"", "text/plain; charset=utf-8"),
+        ("logo", b"\x89PNG\r\n\x1a\n\0", "application/octet-stream"),
+        ("blob", b"\xff\xfe\xfd", "application/octet-stream"),
+        ("logo.png", b"{}", "image/png"),
+        ("data.txt", b"{}", "text/plain; charset=utf-8"),
+    ],
+)
+def test_content_sets_the_media_type_where_no_extension_does(
+    tmp_path: Path, name: str, body: bytes, media_type: str
+) -> None:
+    file = tmp_path / "a.example" / name
+    file.parent.mkdir(parents=True)
+    file.write_bytes(body)
+    reply = load_sites(tmp_path)["a.example"].reply("/" + name.removesuffix("/_index"))
+    assert (reply.body, reply.headers["Content-Type"]) == (body, media_type)
+
+
+@pytest.mark.parametrize("name", ["a b", "Upper.example", "b\u00fccher.example", "x" * 70 + ".example", "a..example"])
+def test_a_folder_that_is_not_named_as_a_host_is_left_out(tmp_path: Path, name: str) -> None:
+    write(tmp_path, {"a.example/agent.json": "{}", f"{name}/agent.json": "{}", ".git/config": "hidden"})
+    with pytest.raises(BadSite, match="host"):
+        load_sites(tmp_path)
+    errors: list[BadSite] = []
+    assert list(load_sites(tmp_path, errors.append)) == ["a.example"]
+    assert name in str(errors[0])
 
 
 def test_files_are_added_changed_and_removed_while_a_site_is_served(tmp_path: Path) -> None:
@@ -91,9 +135,10 @@ def test_a_bad_site_file_is_named_in_the_error(tmp_path: Path, text: str) -> Non
 
 
 def test_a_folder_without_sites_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(BadSite):
+    write(tmp_path, {"agent.json": "{}", ".git/config": ""})
+    with pytest.raises(BadSite, match="HOST/PATH, such as"):
         load_sites(tmp_path)
-    with pytest.raises(BadSite):
+    with pytest.raises(BadSite, match="not a folder"):
         load_sites(tmp_path / "absent")
 
 
@@ -125,11 +170,13 @@ def test_sites_are_served_over_verified_tls(tmp_path: Path) -> None:
     files["stranger.example/_site.json"] = '{"state": "untrusted"}'
     (tmp_path / "out").mkdir()
     with serve(load_sites(write(tmp_path / "in", files)), tmp_path / "out") as served:
+        assert served.reached == set()
         assert get(served, "h0.example", "/agent.json")[:2] == (200, b'{"n": 0}')
         status, body, etag = get(served, "h59.example", "/agent.json")
         assert (status, body) == (200, b'{"n": 59}')
         assert get(served, "h59.example", "/agent.json", {"If-None-Match": etag or ""})[0] == 304
         assert get(served, "h3.example", "/nope")[0] == 404
+        assert served.reached == {"h0.example", "h59.example", "h3.example"}
         with pytest.raises(ConnectionRefusedError):
             get(served, "dead.example", "/")
         with pytest.raises(ssl.SSLCertVerificationError):
