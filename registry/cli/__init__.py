@@ -181,6 +181,7 @@ def check(
         typer.Option("--format", metavar="SLUG", help="Expected format of the documents; by default it is recognised."),
     ] = None,
     strict: Annotated[bool, typer.Option("--strict", help="Treat warnings as errors.")] = False,
+    show_all: Annotated[bool, typer.Option("--all", help="Show notes too; otherwise they are counted.")] = False,
     sarif: Annotated[bool, typer.Option("--sarif", help="Print one SARIF 2.1.0 log for all targets.")] = False,
     connect_to: ConnectTo = None,
     as_json: AsJson = False,
@@ -205,7 +206,7 @@ def check(
         for result in check_targets(targets, CheckOptions(settings, at, form), _visiting_status):
             results.append(result)
             if not sarif:
-                _show_checked(result, as_json=as_json)
+                _show_checked(result, show_all=show_all, as_json=as_json)
         if sarif:
             public_url = settings.public_url if "public_url" in settings.model_fields_set else None
             typer.echo(sarif_log(results, public_url=public_url))
@@ -215,7 +216,7 @@ def check(
     raise typer.Exit(common.DONE if passed else common.NO)
 
 
-def _show_checked(result: "CheckResult | Unread", *, as_json: bool) -> None:
+def _show_checked(result: "CheckResult | Unread", *, show_all: bool, as_json: bool) -> None:
     from registry.cli.check_result import Unread, print_checked
 
     if as_json:
@@ -223,7 +224,7 @@ def _show_checked(result: "CheckResult | Unread", *, as_json: bool) -> None:
     if isinstance(result, Unread):
         common.print_error(f"{result.target}: {result.message}")
     elif not as_json:
-        print_checked(result)
+        print_checked(result, show_all=show_all)
 
 
 @contextlib.contextmanager

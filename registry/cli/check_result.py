@@ -1,12 +1,13 @@
 """The result of a check, as JSON, as text and as SARIF."""
 
 import os
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Final, Literal
 from urllib.parse import quote
 
 from rich.text import Text
@@ -18,13 +19,17 @@ from registry.core.assessing.drafts import UNKNOWN_HOST
 from registry.core.merging.merge import HeldDocument
 from registry.core.merging.trust import explained
 from registry.core.model.documents import Outcome
-from registry.core.model.findings import Severity
+from registry.core.model.findings import Rule, Severity
 from registry.core.model.services import to_json
 from registry.core.names.domains import host_of, is_confusable
 from registry.core.reading.injection import injection_flags
 from registry.core.reading.positions import place
 from registry.core.scoring import sarif
+from registry.core.scoring.causes import MAX_PLACES, Cause, causes_of
 from registry.core.scoring.report import Report, ReportedFinding
+
+MAX_NOTES: Final = 6
+"""Notes that are named where they are only counted."""
 
 PathFrom = Literal["--at", "folder", "name"]
 
@@ -188,10 +193,11 @@ def encodable(text: str) -> str:
     return os.fsencode(text).decode("utf-8", "replace")
 
 
-def print_checked(checked: CheckResult) -> None:
-    """Print the result, then every finding as `file:line:column: severity: ...` with its remedy.
+def print_checked(checked: CheckResult, *, show_all: bool = False) -> None:
+    """Print the result, then every mistake once as `file:line:column: severity: ...` with its remedy, errors first.
 
-    Lines are not wrapped: editors and `grep` read them too.
+    Notes are only counted, unless `show_all`, or unless they say why nothing was found. The last line counts all. Lines
+    are not wrapped: editors and `grep` read them too.
     """
     print_line = partial(console.print, soft_wrap=True)
     verdict = Text.assemble((visible(checked.target), "bold"), f": {checked.outcome.value}")
@@ -217,9 +223,33 @@ def print_checked(checked: CheckResult) -> None:
         outcome = document.assessment.outcome.value
         print_line(Text.assemble(f"  {visible(document.url)}  ", (outcome, "cyan"), f" {_format_text(document)}"))
         _print_entries(document)
-    for reported in checked.report.everything:
-        print_line(_finding_text(checked, reported))
-        print_line(Text.assemble(f"    fix: {reported.rule.fix} ", (reported.rule.spec, "dim")))
+    causes, show_all = causes_of(checked.report.everything), show_all or checked.outcome is not Outcome.FOUND
+    for cause in causes:
+        if show_all or cause.severity is not Severity.INFO:
+            print_line(_cause_text(checked, cause))
+            if len(cause.findings) > 1:
+                print_line(Text(f"    also at {_other_places(checked, cause)}"))
+            print_line(Text.assemble(f"    fix: {cause.first.rule.fix} ", (_cited(checked, cause.first.rule), "dim")))
+    notes = [] if show_all else [cause.first.rule.code for cause in causes if cause.severity is Severity.INFO]
+    if codes := list(dict.fromkeys(notes)):
+        named = ", ".join(codes[:MAX_NOTES]) + (", ..." if len(codes) > MAX_NOTES else "")
+        print_line(Text(f"  {_counted(len(notes), 'note')}, shown by --all: {named}", "dim"))
+    print_line(_count_line(checked, causes))
+
+
+def _count_line(checked: CheckResult, causes: Sequence[Cause]) -> Text:
+    counts = Counter(cause.severity for cause in causes)
+    text = Text.assemble((visible(checked.target), "bold"), ": ")
+    for severity, word in _WORDS.items():
+        text.append(", " if severity is not Severity.ERROR else "")
+        text.append(_counted(counts[severity], word), _COLOUR[severity] if counts[severity] else "")
+    if checked.report.score:
+        text.append(f"; score {checked.report.score.value}/100")
+    return text
+
+
+def _counted(number: int, word: str) -> str:
+    return f"{number} {word}{'' if number == 1 else 's'}"
 
 
 def _print_entries(document: HeldDocument) -> None:
@@ -232,21 +262,48 @@ def _format_text(document: HeldDocument) -> str:
     return visible("/".join(filter(None, (assessment.format, assessment.dialect))) or assessment.reason)
 
 
-def _finding_text(checked: CheckResult, reported: ReportedFinding) -> Text:
-    finding, rule = reported.finding, reported.rule
-    location = visible(checked.target if checked.is_file or reported.document is None else reported.document)
-    if reported.position is not None:
-        location += f":{reported.position.line}:{reported.position.column}"
-    text = Text.assemble(f"{location}: ", (rule.severity.value, _COLOUR[rule.severity]), f": {rule.says}")
+def _cause_text(checked: CheckResult, cause: Cause) -> Text:
+    finding, rule = cause.first.finding, cause.first.rule
+    location = visible(checked.target if checked.is_file or not cause.first.document else cause.first.document)
+    severity = cause.severity
+    text = Text.assemble(f"{location}{_place(cause.first)}: ", (severity.value, _COLOUR[severity]), f": {rule.says}")
     if finding.evidence:
         text.append(f" ({visible(checked.without_placeholder(finding.evidence))})", "dim")
     text.append(f" [{finding.rule.code}{' ' + visible(finding.pointer) if finding.pointer else ''}]", "dim")
-    if reported.points:
-        text.append(f" -{reported.points:g}")
+    if cause.points:
+        text.append(f" -{cause.points:g}")
+    if follows := dict.fromkeys(one.rule.code for one in cause.follows):
+        text.append(f", with {', '.join(follows)}", "dim")
     return text
 
 
-_COLOUR = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.INFO: "blue"}
+def _place(reported: ReportedFinding) -> str:
+    position = reported.position
+    return f":{position.line}:{position.column}" if position else ""
+
+
+def _other_places(checked: CheckResult, cause: Cause) -> str:
+    """Return the places after the first, with what is there: positions, else pointers."""
+    shown = cause.findings[1:MAX_PLACES]
+    places = [_place(one).removeprefix(":") or visible(one.finding.pointer) for one in shown]
+    named = [
+        f"{place} ({visible(checked.without_placeholder(one.finding.evidence))})" if one.finding.evidence else place
+        for place, one in zip(places, shown, strict=True)
+    ]
+    more = len(cause.findings) - MAX_PLACES  # places that the document's own finding counts are in its evidence
+    return ", ".join(named) + (f" and {more} more" if more > 0 else "")
+
+
+def _cited(checked: CheckResult, rule: Rule) -> str:
+    """Return the citations of a rule that concern the found formats; all if there is none, as for advice."""
+    slugs = {document.assessment.format or "" for document in checked.documents}
+    names = tuple(slug.replace("-", sign) + " " for slug in slugs for sign in " ." if slug)
+    cited = rule.spec.split("; ")
+    return "; ".join([one for one in cited if one.lower().startswith(names)] or cited)
+
+
+_WORDS: Final = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
+_COLOUR: Final = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.INFO: "blue"}
 
 
 def sarif_log(checked: Sequence[CheckResult | Unread], *, public_url: str | None = None) -> str:

@@ -141,6 +141,35 @@ def test_what_was_read_and_what_was_not_is_counted() -> None:
     assert "document.unread" not in findings(whole)
 
 
+def test_each_mistake_is_printed_once_errors_first_and_counted_at_the_end() -> None:
+    manifest = awp_manifest("bikes.example")
+    manifest["actions"] = [{"id": f"rent{n}", "endpoint": "/rent", "method": "POST"} for n in range(3)] + [
+        {"id": "buy"}
+    ]
+    target = write("agent.json", manifest)
+    lines = check(target).stdout.splitlines()
+    heads = [line for line in lines if re.match(r"agent\.json(:\d+:\d+)?: (error|warning|info):", line)]
+    severities = [re.findall(r": (error|warning|info): ", line)[0] for line in heads]
+    assert severities == ["error"] + ["warning"] * (len(severities) - 1)
+    codes = [re.findall(r"\[([\w.]+)", line)[-1] for line in heads]
+    assert len(codes) == len(set(codes))
+    (described,) = [number for number, line in enumerate(lines) if "[awp.action_description" in line]
+    assert lines[described].endswith(", with capability.undescribed")
+    places = [
+        entry for entry in checked(target)[0]["documents"][0]["findings"] if "action_description" in entry["reason"]
+    ]
+    assert lines[described + 1].strip() == "also at " + ", ".join(
+        f"{one['line']}:{one['column']}" for one in places[1:]
+    )
+    assert lines[described + 2].strip().startswith("fix: ")
+    summary = re.fullmatch(r"agent\.json: 1 error, (\d+) warnings, (\d+) notes; score \d+/100", lines[-1])
+    assert summary is not None and int(summary[1]) == len(heads) - 1
+    assert lines[-2].startswith(f"  {summary[2]} notes, shown by --all: ")
+    everything = check("--all", target).stdout.splitlines()
+    assert sum(": info: " in line for line in everything) == int(summary[2])
+    assert everything[-1] == lines[-1] and not any("shown by --all" in line for line in everything)
+
+
 # --- places ---------------------------------------------------------------------------------------------------------
 
 
