@@ -26,6 +26,7 @@ from registry.demo.sites import SAMPLE_WEB
 from registry.demo.tour import (
     MAX_SITES_SHOWN,
     QUESTIONS,
+    SAMPLE_CALL,
     DemoRegistry,
     TourReport,
     crawled,
@@ -65,7 +66,7 @@ async def run_demo(data: Path, port: int, sites: Path | None, *, serve: bool, co
                 async with running_beside(_follow(demo, folder, console, has_new_site)):
                     await serve_api(
                         demo.waypost, listening, console, at_stop=demo.worker.request_stop,
-                        announce=partial(_announce, console, data, question), until=has_new_site,
+                        announce=partial(_announce, console, demo, data, question), until=has_new_site,
                     )  # fmt: skip
         if not has_new_site.is_set():
             return
@@ -95,12 +96,19 @@ def _is_free(port: int) -> bool:
     return False
 
 
-def _announce(console: Console, data: Path, question: str, url: str) -> None:
+def _announce(console: Console, demo: DemoRegistry, data: Path, question: str, url: str) -> None:
+    served = demo.served
+    to = f"--cacert {shlex.quote(str(served.ca_file))} --connect-to ::127.0.0.1:{served.port}"
+    first = next(iter(demo.sites.values()))
+    site_url = (
+        SAMPLE_CALL if first.folder.parent == SAMPLE_WEB else f"https://{first.host}{next(iter(first.files), '/')}"
+    )
     lines = (
         ("web page", f"{url}/"),
         ("API", f"curl '{url}/api/discover?q={quote_plus(question)}'"),
         ("MCP", f"claude mcp add --transport http waypost {url}/mcp"),
         ("terminal", _search_command(data, question)),
+        ("a site", f"curl {to} {shlex.quote(visible(site_url))}"),
     )
     console.print("\nThe registry answers until Ctrl-C:")
     for name, line in lines:

@@ -21,16 +21,20 @@ from registry.demo.sites import Site
 NAMES_PER_CERTIFICATE = 50
 """Certificates list every host, because rustls refuses wildcards below a public suffix; grouping keeps them small."""
 
+USUAL_PORT = 8443
+"""The same in most runs, so that a copied command works the next day."""
+
 _START_SECONDS = 30
 
 
 @dataclass(frozen=True, slots=True)
 class SampleServer:
-    """`connect_to`: one HOST:443:ADDRESS:PORT entry for each site. `ca_file`: PEM to trust (SSL_CERT_FILE). `reached`:
-    the hosts that got a request; it grows while the server runs."""
+    """`connect_to`: one HOST:443:ADDRESS:PORT entry for each site. `ca_file`: PEM to trust (SSL_CERT_FILE). `port`: of
+    127.0.0.1, for all sites but dead ones. `reached`: the hosts that got a request; it grows while the server runs."""
 
     connect_to: tuple[str, ...]
     ca_file: Path
+    port: int
     reached: set[str] = field(default_factory=set)
 
 
@@ -70,9 +74,8 @@ def serve(sites: Mapping[str, Site], folder: Path) -> Iterator[SampleServer]:
     authority, untrusted_authority = trustme.CA(), trustme.CA()
     ca_file = folder / "demo-ca.pem"
     authority.cert_pem.write_to_path(ca_file)
-    with socket.socket() as listening, socket.socket() as refusing:
-        for bound_socket in (listening, refusing):
-            bound_socket.bind(("127.0.0.1", 0))
+    with _listening() as listening, socket.socket() as refusing:
+        refusing.bind(("127.0.0.1", 0))
         port, refusing_port = listening.getsockname()[1], refusing.getsockname()[1]  # bound but not listening: refused
         reached: set[str] = set()
         app = app_of(sites, reached)
@@ -82,7 +85,23 @@ def serve(sites: Mapping[str, Site], folder: Path) -> Iterator[SampleServer]:
         with _running(uvicorn.Server(config), listening):
             ports = {site.host: refusing_port if site.file.state == "dead" else port for site in sites.values()}
             connect_to = tuple(f"{host}:443:127.0.0.1:{number}" for host, number in ports.items())
-            yield SampleServer(connect_to, ca_file, reached)
+            yield SampleServer(connect_to, ca_file, port, reached)
+
+
+def _listening() -> socket.socket:
+    """Return a socket that listens on USUAL_PORT, or on any port if that is in use."""
+    for port in (USUAL_PORT, 0):
+        listening = socket.socket()
+        try:
+            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listening.bind(("127.0.0.1", port))
+            listening.listen()  # at once: of two programs that have bound a port, one may listen
+            return listening
+        except OSError:
+            listening.close()
+            if not port:
+                raise
+    raise AssertionError("unreachable")
 
 
 @contextlib.contextmanager

@@ -31,7 +31,10 @@ from registry.wiring.workers import Worker
 if TYPE_CHECKING:
     from registry.actions.queries.discover import DiscoverPage
 
-QUESTIONS = ("send an email", "let customers reschedule a delivery", "book a doctor's appointment", "buy groceries")
+QUESTIONS = ("weather for the next days", "send an email", "let customers reschedule a delivery", "buy groceries")
+
+SAMPLE_CALL = "https://weatherglass.example/forecast?place=Lisbon"
+"""A call of what the first question finds; the sample web answers it."""
 
 MAX_SITES_SHOWN = 20
 _QUESTION_CHARS = 80
@@ -87,12 +90,13 @@ def demo_settings(data: Path, port: int) -> Settings:
 
 @dataclass(frozen=True, slots=True)
 class DemoRegistry:
-    """A registry over recorded sites while it runs. `sites`: those that are served, by host."""
+    """A registry over recorded sites while it runs. `sites`: those that `served` serves, by host."""
 
     waypost: Waypost
     report: TourReport
     worker: Worker
     sites: MutableMapping[str, Site]
+    served: SampleServer
 
 
 @contextlib.asynccontextmanager
@@ -113,7 +117,7 @@ async def crawled(settings: Settings, sites_folder: Path, console: Console) -> A
             with Worker(environment, log_file=log_file) as worker:
                 await _watch(waypost, sites, served, console, log_file)
                 questions = QUESTIONS if sites_folder == SAMPLE_WEB else await _own_questions(waypost, sites)
-                yield DemoRegistry(waypost, await _report(waypost, sites, questions), worker, sites)
+                yield DemoRegistry(waypost, await _report(waypost, sites, questions), worker, sites, served)
 
 
 @contextlib.contextmanager

@@ -115,7 +115,7 @@ def test_changed_files_are_visited_again_and_new_folders_are_taken_in(
     own_demo: tuple[Path, Callable[[str], str]],
 ) -> None:
     sites, wait_for = own_demo
-    started = wait_for("  terminal  ")
+    started = wait_for("  a site  ")
     assert "bikes.example  listed, found" in started
     assert "“Rents bicycles by the day”" in started
     assert "/api/discover?q=Rents+bicycles+by+the+day" in started
@@ -127,6 +127,6 @@ def test_changed_files_are_visited_again_and_new_folders_are_taken_in(
     wait_for("the name of the folder is not a host name")
     put(sites, "boats.example", "Rents rowing boats")
     wait_for("starting again")
-    again = wait_for("  terminal  ")
+    again = wait_for("  a site  ")
     assert "boats.example  listed, found" in again
     assert "bikes.example  listed" not in again
