@@ -295,7 +295,7 @@ def _other_places(checked: CheckResult, cause: Cause) -> str:
 
 
 def _cited(checked: CheckResult, rule: Rule) -> str:
-    """Return the citations of a rule that concern the found formats; all if there is none, as for advice."""
+    """Return the citations of a rule for the found formats; without such a citation, as for advice, return all."""
     slugs = {document.assessment.format or "" for document in checked.documents}
     names = tuple(slug.replace("-", sign) + " " for slug in slugs for sign in " ." if slug)
     cited = rule.spec.split("; ")

@@ -142,7 +142,7 @@ def _type_by_content(body: bytes) -> str:
 
 
 def load_sites(folder: Path, refused: Callable[[BadSite], None] | None = None) -> dict[str, Site]:
-    """Return all sites of a folder by host, sorted by name. Raise BadSite if there is none.
+    """Return all sites of a folder by host, sorted by name. Raise BadSite for an empty folder.
 
     `refused`: gets the errors of single sites, which are left out; without it they are raised.
     """

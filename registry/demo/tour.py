@@ -232,7 +232,7 @@ async def follow_changes(demo: DemoRegistry, sites_folder: Path, say: Callable[[
         # large folders are read less often
         await asyncio.sleep(max(_FOLLOW_SECONDS, 20 * (time.monotonic() - began)))
         if found == seen or found != await asyncio.to_thread(_fingerprints, sites_folder):
-            continue  # nothing changed, or somebody is still writing
+            continue  # nothing changed, or files are still being written
         changed = sorted(host for host in found.keys() | seen.keys() if found.get(host) != seen.get(host))
         seen = found
         usable = [site for host in changed if (site := _usable(sites_folder / host, say, refused))]
