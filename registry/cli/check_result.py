@@ -3,7 +3,7 @@
 import os
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
@@ -17,7 +17,7 @@ from registry.cli.show import trust_lines
 from registry.cli.terminal import console
 from registry.core.assessing.drafts import UNKNOWN_HOST
 from registry.core.merging.merge import HeldDocument
-from registry.core.merging.trust import explained
+from registry.core.merging.trust import explained, resembles_json
 from registry.core.model.documents import Outcome
 from registry.core.model.findings import Rule, Severity
 from registry.core.model.services import to_json
@@ -112,7 +112,7 @@ class CheckResult:
         report = self.report
         if report.trust is None or self.is_hostless:
             return None
-        resembles = asdict(report.resembles) if report.resembles else None
+        resembles = resembles_json(report.resembles)
         facts = {"reasons": report.trust.reasons, "resembles": resembles, "claims_site": report.claims_site}
         return {"level": report.trust.level.value, **explained(report.trust.level, facts)}
 

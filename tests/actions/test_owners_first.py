@@ -2,8 +2,10 @@
 
 from dataclasses import replace
 
+import pytest
+
 from registry.actions.queries.discover import SearchActions
-from registry.core.model.listing import Listing, Query, Resemblance, SortBy, TrustLevel
+from registry.core.model.listing import Filters, Listing, Query, Resemblance, SortBy, TrustLevel
 from registry.search.embedded import EmbeddedBackend
 from registry.store.unit_of_work import Store
 from tests.actions.catalogue import put
@@ -72,3 +74,19 @@ async def test_cards_say_why(store: Store, backend: EmbeddedBackend) -> None:
         "reasons": ["known_name"],
         "resembles": {"name": "PayPal", "domain": "paypal.com", "seen_in": "host"},
     }
+
+
+@pytest.mark.parametrize("unique", [True, False])
+async def test_a_doubtful_service_comes_after_its_equals(store: Store, backend: EmbeddedBackend, unique: bool) -> None:
+    """The same texts and score: without the doubt, the host name would decide for the first one."""
+    real = replace(OTHER, host="z.till.example", trust_level=TrustLevel.COMMUNITY, trust_reasons=("calls_other_site",))
+    doubtful = replace(
+        OTHER, host="a.ti1l.example", domain="ti1l.example", trust_level=TrustLevel.COMMUNITY,
+        trust_reasons=("look_alike_host",),
+    )  # fmt: skip
+    await put(store, doubtful, real)
+    await on(store, backend=backend).search.drain()
+    for text in ("take a payment with cards", ""):
+        page = await on(store, backend=backend).search.discover(Query(text, filters=Filters(unique=unique)))
+        assert page.hits[0].card.host == real.host
+        assert (doubtful.host in page.hits[0].alike) == unique

@@ -5,6 +5,7 @@ from typing import Any
 
 from registry.core.merging.trust import CHECKED, IDENTITIES, REASONS, meaning_of_level
 from registry.core.model.listing import IdentityState, TrustLevel
+from tests.actions.ownership.test_ownership import owner_of
 from tests.api.sites import ELSEWHERE, PIGEON
 from tests.support.api import Api
 from tests.support.builders import Page, adp_manifest, awp_manifest, crawl
@@ -48,7 +49,7 @@ async def test_no_impostor_has_the_name_the_level_or_the_rank_of_another(own_api
         "since": record["since"],
         "reasons_since": {reason["reason"]: reason["since"] for reason in record["explained"]},
         "reasons": ["known_name", "claims_other_site"],
-        "resembles": {"name": "PayPal", "domain": "paypal.com", "seen_in": "host", "is_mention": False},
+        "resembles": {"name": "PayPal", "domain": "paypal.com", "seen_in": "host"},
     }
     assert (by_host[CYRILLIC]["confusable"], by_host[CYRILLIC]["trust"]["reasons"]) == (True, ["look_alike_host"])
 
@@ -157,3 +158,18 @@ async def test_lists_and_searches_take_the_words_of_both_kinds(own_api: Api) -> 
     answer = await own_api.json("/api/discover", q=CLAIMS, identity="in-doubt", facets="identity,trust_level")
     assert answer["facets"]["counts"] == {"identity": {"in-doubt": 1}, "trust_level": {"community": 1}}
     assert (await own_api.get("/api/services?trust_level=owner_proven")).status_code == 400
+
+
+async def test_a_proven_ownership_is_found_and_wins_over_no_doubt(own_api: Api) -> None:
+    await with_impostors(own_api)
+    for host in (PIGEON, CLAIMS):
+        await owner_of(own_api.store, host)
+    await own_api.waypost.search.drain()  # guarded by the trigger on claims
+    owned = {"identity": "owner-proven", "limit": 50}
+    assert [row["domain"] for row in (await own_api.json("/api/services", **owned))["data"]] == [PIGEON]
+    found = await own_api.json("/api/discover", q="parcel", **owned)
+    assert [row["service"]["domain"] for row in found["data"]] == [PIGEON]
+    one = (await own_api.json(f"/api/services/{CLAIMS}"))["data"]
+    assert (one["ownership"]["state"], one["trust"]["identity"], one["trust"]["doubt"]) == ("proven", "in-doubt", DOUBT)
+    counted = (await own_api.json("/api/stats"))["data"]
+    assert sum(counted["identities"].values()) == counted["services"]

@@ -7,26 +7,34 @@ import subprocess
 import sys
 import threading
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 
 import uvicorn
 
 from registry.cli.interfaces import interfaces_of
 from registry.edge.interfaces import compose
-from tests.support.api import _opened
+from tests.support.api import Api, _opened
 from tests.support.hang import HANG_SECONDS
 
 
 @contextlib.contextmanager
-def serving(database_server: str, crawled_registry: tuple[str, Path], folder: Path) -> Iterator[str]:
-    """Yield the base URL of a server over the crawled registry, in a thread with an event loop of its own."""
+def serving(
+    database_server: str,
+    crawled_registry: tuple[str, Path],
+    folder: Path,
+    prepare: Callable[[Api], Awaitable[None]] | None = None,
+) -> Iterator[str]:
+    """Yield the base URL of a server over the crawled registry, in a thread with an event loop of its own. `prepare`
+    adds to the registry before."""
     listening = socket.create_server(("127.0.0.1", 0))
     ready, server = threading.Event(), None
 
     async def serve() -> None:
         nonlocal server
         async with _opened(database_server, crawled_registry, folder) as api:
+            if prepare is not None:
+                await prepare(api)
             app = compose(interfaces_of(api.waypost, api.waypost.settings), api.waypost.settings)
             server = uvicorn.Server(
                 uvicorn.Config(

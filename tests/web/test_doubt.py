@@ -8,7 +8,7 @@ from registry.core.merging.trust import IDENTITIES
 from tests.api.sites import PIGEON
 from tests.api.test_trust import CLAIMS, DOUBT, PAYPAL, with_impostors
 from tests.support.api import Api
-from tests.web.sending import send
+from tests.web.sending import ASKING, send
 
 OF_HOST = (
     "/s/{host}", "/s/{host}/c/{host}", "/s/{host}/evidence", "/s/{host}/history", "/s/{host}/crawl",
@@ -16,7 +16,7 @@ OF_HOST = (
 )  # fmt: skip
 UNLISTED = "login.paypa1.com"
 PRAISED = re.compile(
-    r'class="(?:grade|score) high|class="tag good"[^>]*>owner|href="[^"]*#(?:host-checked|owner-proven)"'
+    r'class="(?:grade|score) (?:high|middle|low)|class="tag good"[^>]*>owner|href="[^"]*#(?:host-checked|owner-proven)"'
 )
 
 
@@ -35,7 +35,7 @@ async def test_every_page_of_a_doubtful_host_says_so(own_api: Api) -> None:
 async def test_lists_say_it_beside_the_name(own_api: Api) -> None:
     await with_impostors(own_api)
     for path in ("/", "/search", f"/search?q={CLAIMS}"):
-        _, *rows = (await own_api.get(path)).text.split('<p class="row-title">')
+        _, *rows = (await own_api.get(path, headers=ASKING)).text.split('<p class="row-title">')
         [row] = [row for row in rows if row.startswith(f'<a href="/s/{CLAIMS}"')]
         title, _, rest = row.partition("</p>")
         assert 'href="/rubric#in-doubt"' in title and not PRAISED.search(row) and "score plain" in rest, path
@@ -70,5 +70,5 @@ async def test_every_word_is_explained_where_it_links(own_api: Api) -> None:
     assert links and set(links) <= set(IDENTITIES)
     for old in ("verified", "community", "unverified"):
         for path in ("/", "/search", f"/s/{PIGEON}", "/stats"):
-            shown = re.sub(r"<[^>]*>", " ", (await own_api.get(path)).text)
+            shown = re.sub(r"<[^>]*>", " ", (await own_api.get(path, headers=ASKING)).text)
             assert not re.search(rf"\b{old}\b", shown), (path, old)

@@ -217,8 +217,15 @@ def claims_site(findings: Iterable[LocatedFinding]) -> bool:
 
 def facts_of(listing: Listing) -> dict[str, Any]:
     """Return the facts of a listing, JSON-ready."""
-    resembles = asdict(listing.resembles) if listing.resembles else None
-    return {"reasons": listing.trust_reasons, "resembles": resembles, "claims_site": listing.claims_site}
+    facts = {"reasons": listing.trust_reasons, "resembles": resembles_json(listing.resembles)}
+    return facts | ({"claims_site": True} if listing.claims_site else {})
+
+
+def resembles_json(resembles: Resemblance | None) -> dict[str, Any] | None:
+    """Return the JSON of a resemblance, without `is_mention` where it is none."""
+    if resembles is None:
+        return None
+    return {name: value for name, value in asdict(resembles).items() if value is not False}
 
 
 def facts_of_host(host: str) -> dict[str, Any]:
@@ -228,8 +235,8 @@ def facts_of_host(host: str) -> dict[str, Any]:
     reasons = [KNOWN_NAME.code] if known else []
     if is_confusable(host):
         reasons.append(LOOK_ALIKE_HOST.code)
-    resembles = None if known is None else asdict(Resemblance(known.name, known.domains[0], "host"))
-    return {"reasons": reasons, "resembles": resembles}
+    resembles = None if known is None else Resemblance(known.name, known.domains[0], "host")
+    return {"reasons": reasons, "resembles": resembles_json(resembles)}
 
 
 def identity_of(level: TrustLevel, facts: Facts, *, is_owned: bool) -> IdentityState:
