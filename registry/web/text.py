@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 from typing import Any, Final
 
@@ -140,7 +140,7 @@ def value_name(name: str, value: str) -> str:
     return words(value).capitalize() if name == "category" else words(value) if name in _WORDED else value
 
 
-_VALUES: Final = {
+_VALUES: Final[Mapping[tuple[str, str], str]] = {
     ("side_effects", "true"): "has some", ("side_effects", "false"): "has none",
     ("side_effects", "unknown"): "not said",
     ("callable", "true"): "yes", ("callable", "false"): "no", ("callable", "unknown"): "not read yet",
