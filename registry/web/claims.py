@@ -69,7 +69,7 @@ async def _form(
         try:
             ownership = (await ask(request, "/api/services/{host}", host=host))["data"]["ownership"]
         except Problem as problem:
-            if problem.kind.status not in (403, 404):
+            if problem.kind.status not in (403, 404, 410):
                 raise
     domain = registrable_domain(host)
     default = "dns" if opted_out["opted_out"] else "file"

@@ -32,6 +32,7 @@ TEST_SECONDS: Final = 8
 
 _MAX_BYTES: Final = 16_384
 _FIELDS: Final = ("action", "token", "note", "canonical", "consent", "url", "types", "receiver_token", "confirm")
+_TEXTS: Final = ("note", "canonical", "url")
 _EVERY_EVENT: Final = "all"
 _RECENT: Final = timedelta(minutes=2)  # an older test message was requested before
 
@@ -94,7 +95,7 @@ async def decide(request: Request) -> Response:
     if decision is None:
         raise Problem(BAD_REQUEST, "An owner cannot choose that.")
     if token is None:
-        return _back(request, host, "sign-in")
+        return await _sign_in_first(request, host, decision, fields)
     refused = _refused_here(host, chosen, fields)
     if refused is None:
         status, content = await _answer(
@@ -102,7 +103,7 @@ async def decide(request: Request) -> Response:
             query={"wait": str(TEST_SECONDS)} if chosen == "test" else None,
         )  # fmt: skip
         if status == UNAUTHORIZED.status:
-            return _back(request, host, "sign-in")
+            return await _sign_in_first(request, host, decision, fields)
         if status < 400:
             return _decided(request, host, chosen, token, content["data"])
         code = status if status == RATE_LIMITED.status else 400
@@ -135,6 +136,14 @@ async def _sign_in(request: Request, host: str, written: str) -> Response:
     return sign_in(request, token, host)
 
 
+async def _sign_in_first(request: Request, host: str, decision: Decision, fields: Mapping[str, str]) -> Response:
+    """Return the form that signs in, with what was written on the page of a session that has ended."""
+    written = next((fields[name] for name in decision.fields if fields[name] and name in _TEXTS), "")
+    if not written:
+        return _back(request, host, "sign-in")
+    return await _signed_out(request, host, _said_without_session("sign-in"), written=written)
+
+
 def _decided(request: Request, host: str, chosen: str, token: Token, data: Mapping[str, Any]) -> Response:
     """Return the answer to a decision that was made."""
     if chosen in _LEAVING:
@@ -149,7 +158,7 @@ def _decided(request: Request, host: str, chosen: str, token: Token, data: Mappi
 
 def _refused_here(host: str, chosen: str, fields: Mapping[str, str]) -> tuple[int, str, str] | None:
     """Return status, field and words of a refusal of what only a page asks for, or says otherwise than the API."""
-    if chosen == "opt-out" and not _is_host(fields["confirm"], host):
+    if chosen == "opt-out" and not _is_host(fields["confirm"], host):  # guard: opt-out-typed
         return 400, "confirm", f"Type the name of the host, {host}, to confirm that you mean it."
     for name in ("consent", "receiver_token"):
         if fields[name].strip() and parse_token(fields[name].strip(), OWNER) is None:
@@ -259,10 +268,15 @@ async def _found(request: Request, path: str, host: str) -> Any:
         return None
 
 
-async def _signed_out(request: Request, host: str, said: str, fault: str | None = None) -> Response:
-    """Return the form that signs in. `said`: what happened before, empty for nothing."""
+async def _signed_out(
+    request: Request, host: str, said: str, fault: str | None = None, *, written: str = ""
+) -> Response:
+    """Return the form that signs in. `said`: what happened before, empty for nothing; `written`: what was not saved."""
     opt_out = (await ask(request, "/api/opt-outs/{host}", host=host))["data"]
-    values = {"host": host, "said": said, "fault": fault, "opted_out": opt_out["opted_out"], "hours": SECONDS // 3_600}
+    values = {
+        "host": host, "said": said, "fault": fault, "written": as_written(written), "opted_out": opt_out["opted_out"],
+        "hours": SECONDS // 3_600,
+    }  # fmt: skip
     return with_secrets(respond(request, "sign_in.html", values, status=400 if fault else 200))
 
 
@@ -297,8 +311,8 @@ def _said_of_test(data: Mapping[str, Any]) -> tuple[str, str]:
 def _said_without_session(done: str) -> str:
     if done == "sign-in":
         return (
-            "You are not signed in: the session has ended, or the browser keeps no cookies of this registry. Sign in "
-            "needs one cookie, which no script can read."
+            "You are not signed in: the session has ended, or the browser keeps no cookies of this registry. Signing "
+            "in needs one cookie, which no script can read."
         )
     if done == "sign-out":
         return _SIGNED_OUT

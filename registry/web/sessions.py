@@ -54,7 +54,7 @@ class Session:
     def _set(self, request: Request, response: Response, value: str, seconds: int, values: dict[str, str]) -> None:
         response.set_cookie(
             self._cookie(request), value, max_age=seconds, path=links_of(request).to(self.path, **values),
-            secure=_is_secure(request), httponly=True, samesite="strict",
+            secure=_is_secure(request), httponly=True, samesite="strict",  # guard: session-cookie
         )  # fmt: skip
         with_secrets(response)
 

@@ -11,6 +11,7 @@ from registry.web import claims
 from tests.api.sites import PIGEON
 from tests.support.api import Api
 from tests.web.sending import ASKING, send
+from tests.web.test_html import faults
 
 pytestmark = pytest.mark.slow  # a database and an index for each
 
@@ -40,7 +41,7 @@ async def settled(api: Api, answer: str, reason: str = "") -> None:
 async def read(api: Api, address: str, status: int = 200) -> str:
     page = await api.get(address, headers=ASKING)
     assert page.status_code == status, page.text
-    assert "no-store" in page.headers["cache-control"]
+    assert "no-store" in page.headers["cache-control"] and faults(page.content) is None
     return html.unescape(page.text)
 
 

@@ -14,6 +14,7 @@ from tests.api.sites import PIGEON
 from tests.support.api import Api
 from tests.web.sending import ASKING, send
 from tests.web.test_claims import INVENTED, proven
+from tests.web.test_html import faults
 
 pytestmark = pytest.mark.slow  # a database and an index for each
 
@@ -35,6 +36,9 @@ async def shown(api: Api, token: str, path: str = OWNER) -> str:
     page = await api.get(path, headers={**ASKING, **cookie(token)})
     assert (page.status_code, page.headers["cache-control"]) == (200, "no-store, no-transform"), page.text
     assert token not in page.text or "done=rotate" in path
+    assert faults(page.content) is None
+    ids = re.findall(r'\bid="([^"]*)"', page.text)
+    assert len(ids) == len(set(ids))
     return html.unescape(page.text)
 
 
@@ -52,12 +56,12 @@ async def refused(
     """Return the words of a refusal, which stand where the focus is, and the page."""
     answer = await send(api, OWNER, {"action": action, **fields}, **cookie(token))
     assert (answer.status_code, "no-store" in answer.headers["cache-control"]) == (status, True), answer.text
-    assert "<title>Error: " in answer.text
+    assert "<title>Error: " in answer.text and faults(answer.content) is None
     [focused] = re.findall(r"<[^>]*\bautofocus\b[^>]*>", answer.text)
     [described] = re.findall(r'aria-describedby="([^"]*)"', focused)
-    faults = [re.search(rf'id="{name}">([^<]*)<', answer.text) for name in described.split() if name.endswith("-fault")]
-    assert len(faults) == 1 and faults[0] is not None
-    return html.unescape(faults[0][1]), answer.text
+    told = [re.search(rf'id="{name}">([^<]*)<', answer.text) for name in described.split() if name.endswith("-fault")]
+    assert len(told) == 1 and told[0] is not None
+    return html.unescape(told[0][1]), answer.text
 
 
 async def test_the_life_of_an_entry_with_forms(own_api: Api) -> None:
@@ -201,6 +205,9 @@ async def test_without_a_session_or_from_another_site_nothing_changes(own_api: A
         for site in ("cross-site", "same-site"):
             foreign = await send(own_api, OWNER, fields, Sec_Fetch_Site=site, **cookie(token))
             assert foreign.status_code == 403, "even with the cookie"
+    for session in ({}, cookie(INVENTED.format("owner"))):
+        late = await send(own_api, OWNER, {"action": "note", "note": HOSTILE}, **session)
+        assert "This was not saved." in late.text and escape("<b>Closed</b> \"'>") in late.text
     by_api = await own_api.post(f"/api/owner/{PIGEON}/hide", headers=cookie(token))
     assert by_api.status_code == 401, "the API reads no cookie"
     assert (await send(own_api, OWNER, {"action": "explode"}, **cookie(token))).status_code == 400

@@ -32,6 +32,18 @@ GUARDS: Final = (
     ),
     Guard("form-bytes", "bytes of a form with names", NEVER, (f"{_FORMS}test_small_forms_take_little",)),
     Guard(
+        "session-cookie",
+        "no script reads a session's token, and no other site sends it",
+        Edit(r'httponly=True, samesite="strict"', 'samesite="lax"'),
+        ("tests/web/test_sessions.py::test_a_cookie_goes_to_its_area_only_and_no_script_reads_it",),
+    ),
+    Guard(
+        "opt-out-typed",
+        "an owner types the host's name before everything is deleted",
+        NEVER,
+        ("tests/web/test_owner.py::test_a_refusal_stands_at_its_field_and_loses_nothing",),
+    ),
+    Guard(
         "forms-of-client",
         "submissions of a client by forms",
         Edit("submissions=_SUBMISSIONS, "),
