@@ -138,7 +138,8 @@ async def read_claim(checks: OptOutChecks, check: ClaimCheck) -> ProofReading:
         return ProofReading("unanswered", error.reason)
     if answer.status is None:
         is_refused = answer.failure is Outcome.REFUSED_ADDRESS
-        return ProofReading("unanswered", "refused_address" if is_refused else answer.reason)
+        code = answer.reason.partition(":")[0]  # what follows may be the site's words
+        return ProofReading("unanswered", "refused_address" if is_refused else code)
     if not is_conclusive(answer):
         return ProofReading("unanswered", f"http_{answer.status}")
     if not is_own_answer(check.host, (*answer.hops, answer.final_url)):  # guard: claim-redirect

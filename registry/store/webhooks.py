@@ -144,7 +144,8 @@ class Webhooks(Repository):
         latest event. `busy`: webhooks to skip."""
         row = WebhookRow
         has_something = or_(row.verified_at.is_(None), row.message_id.is_not(None), row.seq < latest)
-        is_wanted = or_(row.test_at.is_not(None), (row.due_at <= now) & has_something)
+        is_tested = row.test_at.is_not(None) & row.verified_at.is_not(None)
+        is_wanted = or_(is_tested, (row.due_at <= now) & has_something)
         is_due = (row.disabled_at.is_(None), is_wanted, row.id.not_in(list(busy)))
         statement = select(*_COLUMNS).where(*is_due).order_by(row.due_at, row.id).limit(limit)
         rows = await self._execute(statement.with_for_update(skip_locked=True))
