@@ -149,7 +149,7 @@ def _way_back(opt_out_status: OptOutStatus) -> str | None:
 
 
 def _undo_at(opt_out_status: OptOutStatus) -> datetime | None:
-    """Return from when the end of the opt-out can be checked; None: now, or there is none."""
+    """Return from when the end of the opt-out can be checked; None: at once, or without an opt-out."""
     last = opt_out_status.request
     if opt_out_status.opt_out is None or last is None or last.checked_at is None:
         return None

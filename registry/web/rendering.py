@@ -137,7 +137,7 @@ TITLES: Final[Mapping[str, str]] = {
     "unknown-capability": "This service has no capability of that name",
     "opted-out": "This site has opted out",
     "gone": "This site has opted out",
-    "already-registered": "This host was visited just now",
+    "already-registered": "This host was visited already",
     "mirrored": "Another registry decides about this host",
     "rate-limited": "Too many requests",
     "unavailable": "The registry cannot answer right now",

@@ -118,7 +118,7 @@ def test_the_loop_of_an_operator(demo: tuple[str, Path], script: bool) -> None:
         good = {"awp_version": "0.2", "domain": host, "intent": "Sells clocks", "actions": [ACTION]}
         loop.publish("agent.json", json.dumps(good))
         loop.submit()
-        assert "visited shortly before" in page.inner_text("main"), "too early, and it says so"
+        assert "a limit forbids another visit now" in page.inner_text("main"), "too early, and it says so"
         loop.pass_minutes()
         page.reload()
         loop.click("Visit it again")

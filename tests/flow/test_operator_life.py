@@ -123,7 +123,8 @@ def test_the_whole_life_of_an_entry(operator: Operator) -> None:
     assert (service["ownership"]["state"], service["owner_note"]) == ("proven", "Closed on Sundays.")
 
     assert operator.run(page["7"][0])["data"]["changed"]
-    assert operator.run('curl -s "$R/api/services/$H"')["status"] == 404
+    gone = operator.run('curl -s "$R/api/services/$H"')
+    assert gone["status"] == 410 and "Prove by DNS" in gone["way_back"]
     assert operator.run('curl -s "$R/api/opt-outs/$H"')["data"]["opted_out"]
     again = operator.run('curl -s "$R/api/services" --json "{\\"domain\\": \\"$H\\"}"')
     assert (again["status"], again["type"].rpartition("/")[2]) == (403, "opted-out")

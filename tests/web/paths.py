@@ -59,6 +59,7 @@ PAGES: Final = (
         for page in ("evidence", "history", "recheck", "report")
         for host in (sites.PIGEON, sites.AWKWARD)
     ),
+    LINKS.to("/s/{host}/recheck", host=sites.NOTHING),
     LINKS.to("/claim/{host}", host=sites.PIGEON),
     LINKS.to("/claim/{host}", host="unknown.example.com"),
     "/claims",

@@ -55,7 +55,7 @@ async def test_a_host_that_was_just_visited_says_so(own_api: Api) -> None:
     await crawl(own_api.store, SITES, datetime.now(UTC))
     page = await shown(own_api, await submitted(own_api, PIGEON))
     assert "0 of 1 host is done." in page and "data-live" not in page
-    assert "visited shortly before" in page and 'class="note"' in page
+    assert "a limit forbids another visit now" in page and 'class="note"' in page
     recheck = await own_api.get(f"/s/{PIGEON}/recheck", headers=ASKING)
     assert "It can be visited again <time" in recheck.text
     refused = await send(own_api, f"/s/{PIGEON}/recheck", {})

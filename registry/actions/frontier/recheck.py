@@ -83,8 +83,9 @@ async def submit_host(uow: UnitOfWork, host: Host, client: str | None, now: date
     """Queue a submitted host of a locked domain. A host that was visited before is queued within the bounds of
     rechecks."""
     result = await submit.queue_host(uow, host, client, now)
-    known = await uow.hosts.get(host.domain, host.host)
-    if known is None or isinstance(result, submit.SubmissionRefusal | submit.KnownHost) or result[0] != "known":
+    is_known = isinstance(result, tuple) and result[0] == "known"
+    known = await uow.hosts.get(host.domain, host.host) if is_known else None
+    if known is None:
         return result
     refusal = await _refusal(uow, known, client, by_owner=False, now=now)
     if refusal is not None:  # guard: submitted-again
@@ -95,7 +96,7 @@ async def submit_host(uow: UnitOfWork, host: Host, client: str | None, now: date
 async def bound_of_all(
     uow: UnitOfWork, known: HostRecord, limits: Limits, now: datetime
 ) -> tuple[RecheckState, datetime | None] | None:
-    """Return why nobody but the owner can request a visit now, and until when; None if a visit can be requested. The
+    """Return why only the owner can request a visit now, and until when; None if everyone can. The
     budgets of single clients are not considered."""
     if not limits.may_be_visited(known.host):
         return ("opted_out" if limits.has_opted_out(known.host) else "blocked"), None

@@ -151,7 +151,7 @@ class OptOutData(Shape):
         str | None, sample(None, enum=["robots", "file", "dns", "owner", "operator", "origin", "origin_block", None])
     ]
     since: Annotated[base.Timestamp | None, sample(None)]
-    way_back: Annotated[str | None, about("How its operator ends the opt-out; null: there is none.", None)]
+    way_back: Annotated[str | None, about("How its operator ends the opt-out; null: it has not opted out.", None)]
     undo_at: Annotated[base.Timestamp | None, about("From when its end can be checked; null: now.", None)]
     request: Annotated[OptOutRequest | None, about("The last request that was accepted; null: there was none.")]
     status_url: Annotated[str, sample(f"https://registry.example/api/opt-outs/{base.EXAMPLE_HOST}")]
@@ -395,7 +395,7 @@ class SubmittedHost(Shape):
     finding_count: Annotated[int, sample(0)]
     alias_of: NotRequired[Annotated[str | None, about("The host that answers for this one.", None)]]
     visited_since: Annotated[
-        bool, about("false: the state is that of a visit before the submission, or there was none.", True)
+        bool, about("false: the state is from a visit before the submission, or it was never visited.", True)
     ]
     recheck_bound: _RecheckBound
     recheck_at: _RecheckAt
