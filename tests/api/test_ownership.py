@@ -101,7 +101,7 @@ async def test_the_life_of_an_ownership(own_api: Api) -> None:
     new = (await own_api.post(f"{OWNER}/token", headers=headers)).json()["data"]["owner_token"]
     assert (await own_api.get(OWNER, headers=headers)).status_code == 401
     assert (await own_api.post(f"{OWNER}/opt-out", headers=bearer(new))).status_code == 200
-    assert (await own_api.get(f"/api/services/{PIGEON}")).status_code == 404
+    assert (await own_api.get(f"/api/services/{PIGEON}")).status_code == 410
     standing = (await own_api.json(f"/api/opt-outs/{PIGEON}"))["data"]
     assert (standing["opted_out"], standing["how"]) == (True, "owner")
 

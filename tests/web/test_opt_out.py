@@ -8,6 +8,7 @@ from registry.web.public_forms import OPT_OUT as PATH
 from tests.api.sites import PIGEON
 from tests.api.test_opt_outs import settle_requests
 from tests.support.api import Api
+from tests.support.database import execute
 from tests.web.sending import ASKING, limited, send
 from tests.web.test_html import faults
 
@@ -40,7 +41,9 @@ async def test_an_opt_out_is_checked_and_shown(own_api: Api) -> None:
     assert "This site has opted out" in page
     assert "a file on the site" in page
     assert f"Remove the word opt-out from https://{PIGEON}{FILE_PATH}" in page
-    assert "Check and end the opt-out" in page
+    assert "asked at most once a day" in page and "Check and end the opt-out" not in page
+    await execute(own_api.store, "UPDATE opt_out_requests SET checked_at = checked_at - interval '1 day'")
+    assert "Check and end the opt-out" in await shown(own_api)
     gone = await own_api.get(f"/s/{PIGEON}", headers=ASKING)
     assert (gone.status_code, faults(gone.content)) == (410, None)
     assert "The way back" in gone.text and "Check and end the opt-out" in gone.text
