@@ -349,6 +349,7 @@ def variable(name: str) -> str:
 PREFIX: Final = "WAYPOST_"
 MAX_UNKNOWN: Final = 20
 MAX_VALUE_CHARS: Final = 80
+MAX_REASON_CHARS: Final = 160
 NOT_SETTINGS: Final = frozenset({"WAYPOST_SHARED", "WAYPOST_SCREENSHOTS", "WAYPOST_CI_SECONDS"})
 """Variables of this project's own tests, as are those that begin with WAYPOST_TEST_."""
 
@@ -408,7 +409,8 @@ def describe_faults(error: ValidationError) -> Iterator[str]:
         if name not in Settings.model_fields:
             yield f"{place}: {fault['msg']}"
             continue
-        reason = f" ({fault['msg'].removeprefix('Value error, ')})" if fault["type"] == "value_error" else ""
+        said = fault["msg"].removeprefix("Value error, ")[:MAX_REASON_CHARS]
+        reason = f" ({said})" if fault["type"] == "value_error" else ""
         yield f"{variable(name)}: must be {allowed(name)}; it is {_quoted(name, fault['input'])}{reason}"
 
 
@@ -444,7 +446,7 @@ def unknown_variables() -> dict[str, str | None]:
         name = key.upper()  # case does not matter in the names of settings
         if not name.startswith(PREFIX) or name in known or name in NOT_SETTINGS or name.startswith("WAYPOST_TEST_"):
             continue
-        nearest = get_close_matches(name.removeprefix(PREFIX), by_rest, n=1, cutoff=0.5)
+        nearest = get_close_matches(name.removeprefix(PREFIX)[:MAX_VALUE_CHARS], by_rest, n=1, cutoff=0.5)
         unknown[key[:MAX_VALUE_CHARS]] = by_rest[nearest[0]] if nearest else None
         if len(unknown) == MAX_UNKNOWN:
             break

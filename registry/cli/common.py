@@ -137,7 +137,7 @@ def has_registry(settings: "Settings") -> bool:
 
 
 def require_registry(settings: "Settings") -> None:
-    """Raise NoRegistry if there is none: reading it would start a server, which takes seconds, for an empty answer."""
+    """Raise NoRegistry without a registry: reading it would start a server, for seconds, to answer nothing."""
     if has_registry(settings) or settings.data.is_file():  # opening a file says what is wrong with it
         return
     message = f"{settings.data} holds no registry yet; `waypost crawl HOST` or `waypost serve` begins one there"
@@ -253,16 +253,13 @@ def exit_on_error() -> Iterator[None]:
         fail(_with_remedy(error, message), code)
 
 
-OTHER_FOLDER: Final = "or name another folder with --data or WAYPOST_DATA"
-
-
 def _with_remedy(error: Exception, message: str) -> str:
     """Return the message of an error of the machine with what to do about it. PostgreSQL reports a full disk in ten
     lines."""
     if isinstance(error, PermissionError):
-        return f"{message}; run waypost as the owner, {OTHER_FOLDER}"
+        return f"{message}; run waypost as its owner, or name another place"
     if os.strerror(errno.ENOSPC) in message:
-        return f"no space is left on the disk: make room, {OTHER_FOLDER}"
+        return "no space is left on the disk: make room, or name another place (--data, WAYPOST_DATA)"
     return message
 
 

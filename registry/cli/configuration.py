@@ -37,7 +37,7 @@ def setting_lines(settings: Settings, *, has_data_option: bool) -> Iterator[Sett
 
 
 def show_config(settings: Settings, *, has_data_option: bool, changed: bool, as_json: bool) -> None:
-    """Print the settings; with `changed`, only those that do not have their default."""
+    """Print the settings; with `changed`, leave out those with their default."""
     width = min(console.width, MAX_WIDTH)
     shown = [
         line for line in setting_lines(settings, has_data_option=has_data_option) if line.is_changed or not changed

@@ -29,9 +29,9 @@ from registry.cli.registry_state import (
     database_text,
     disk_space,
     look,
+    print_hanging,
     time_text,
 )
-from registry.cli.terminal import console, escaped
 from registry.core.scheduling.jobs import BROKEN, Kind
 from registry.settings import Settings, unknown_variables
 from registry.wiring import NOT_READY, BadDatabaseUrl, open_waypost, opt_out_path, utc_now
@@ -61,6 +61,7 @@ _REMEDIES: Final[Mapping[Kind, str]] = {
 }
 
 Level = Literal["ok", "warning", "error"]
+_MARK_WIDTH: Final = 9
 _COLOURS: Final = {"ok": "green", "warning": "yellow", "error": "red"}
 
 
@@ -82,10 +83,10 @@ async def show_diagnosis(settings: Settings, *, online: bool, as_json: bool) -> 
         if as_json:
             print_json(asdict(found))
             continue
-        mark = f"[{_COLOURS[found.level]}]{found.level.ljust(7)}[/]"
-        console.print(f"{mark}  [bold]{found.check}[/]: {escaped(found.text)}", soft_wrap=True)
+        mark = f"[{_COLOURS[found.level]}]{found.level.ljust(_MARK_WIDTH)}[/]"
+        print_hanging(mark, f"{found.check}: {found.text}", _MARK_WIDTH)
         if found.remedy:
-            console.print(f"         {escaped(found.remedy)}", soft_wrap=True)
+            print_hanging(" " * _MARK_WIDTH, found.remedy, _MARK_WIDTH)
     return NO if "error" in levels else DONE
 
 

@@ -1,6 +1,7 @@
 """How a registry is doing, and the command `status`, which shows it on one screen."""
 
 import shutil
+import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -127,11 +128,20 @@ async def show_status(settings: Settings, *, as_json: bool) -> int:
         print_json(_status_json(settings, facts, state, disk, problems))
     else:
         for label, text in _status_lines(settings, facts, state, disk, now):
-            console.print(f"[bold]{label.ljust(_LABEL_WIDTH)}[/] {escaped(text)}", soft_wrap=True)
+            print_hanging(f"[bold]{label.ljust(_LABEL_WIDTH)}[/] ", text, _LABEL_WIDTH + 1)
         for problem in problems:
-            console.print(f"[yellow]problem[/]    {escaped(problem)}", soft_wrap=True)
+            print_hanging(f"[yellow]{'problem'.ljust(_LABEL_WIDTH)}[/] ", problem, _LABEL_WIDTH + 1)
         console.print("[green]well[/]" if not problems else f"[yellow]{_count(len(problems), 'problem')}[/]")
     return NO if problems else DONE
+
+
+def print_hanging(mark: str, text: str, indent: int) -> None:
+    """Print markup and untrusted text beside it, whose further lines are indented on a terminal; elsewhere one line."""
+    lines = [text]
+    if console.is_terminal:
+        lines = textwrap.wrap(text, max(console.width - indent, 20), break_on_hyphens=False, break_long_words=False)
+    for number, line in enumerate(lines):
+        console.print(f"{' ' * indent if number else mark}{escaped(line)}", soft_wrap=True)
 
 
 def _status_lines(

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import errno
 import socket
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -58,7 +59,8 @@ def bound(host: str, port: int) -> Iterator[socket.socket]:
         try:
             listening.bind(address[4])
         except OSError as error:
-            message = f"cannot listen on {host} port {port}: {error.strerror}; choose another with --port"
+            option = "--host" if error.errno == errno.EADDRNOTAVAIL else "--port"
+            message = f"cannot listen on {host} port {port}: {error.strerror}; choose another with {option}"
             raise PortInUse(message) from error
         yield listening
 

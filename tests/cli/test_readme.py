@@ -209,7 +209,7 @@ def test_a_search_in_the_empty_registry_names_that_of_the_demo(checkout: Reader)
     environment = checkout.environment
     command = [str(checkout.folder / ".venv/bin/waypost"), "search", "send an email"]
     empty = subprocess.run(command, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True)
-    assert (empty.returncode, empty.stdout) == (1, "nothing found\n")
+    assert (empty.returncode, empty.stdout) == (1, "")
     match = re.search(r"add (--data \S+), or set (WAYPOST_DATA)=(\S+)", " ".join(empty.stderr.split()))
     assert match is not None, empty.stderr
     by_option = subprocess.run([*command, *shlex.split(match[1])], env=environment, capture_output=True, text=True)
