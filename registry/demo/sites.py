@@ -149,15 +149,19 @@ def load_sites(folder: Path, refused: Callable[[BadSite], None] | None = None) -
     if not folder.is_dir():
         raise BadSite(f"{folder} is not a folder")
     sites: dict[str, Site] = {}
+    errors: list[BadSite] = []
     for entry in site_folders(folder):
         try:
             sites[entry.name] = load_site(entry)
         except BadSite as error:
-            if refused is None:
-                raise
-            refused(error)
+            errors.append(error)
+    if errors and (refused is None or not sites):
+        raise errors[0]
     if not sites:
         raise BadSite(f"{folder} holds no site: a file is expected at {folder}/HOST/PATH, such as {_EXAMPLE}")
+    if refused is not None:
+        for left_out in errors:
+            refused(left_out)
     return sites
 
 

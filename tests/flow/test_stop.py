@@ -161,7 +161,7 @@ def stopped_database(data_folder: DataFolder) -> Iterator[None]:
 @pytest.mark.long
 async def test_the_demo_can_be_interrupted_at_any_point(tmp_path: Path) -> None:
     async with at_work(tmp_path) as (_, data_folder):
-        for words, number, code in (("schema current", INT, 130), ("the API answers at", INT, 0)):
+        for words, number, code in (("starting the crawler", INT, 130), ("The registry answers", INT, 0)):
             demo = data_folder.start("demo", "--port", "0", "--data", str(data_folder.data))
             await demo.line_with(words)
             assert await stop(data_folder, demo, number) == code, demo.output
