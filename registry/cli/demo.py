@@ -11,7 +11,7 @@ from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Final
-from urllib.parse import quote_plus
+from urllib.parse import quote, quote_plus
 
 from rich.console import Console
 from rich.table import Table
@@ -100,15 +100,14 @@ def _announce(console: Console, demo: DemoRegistry, data: Path, question: str, u
     served = demo.served
     to = f"--cacert {shlex.quote(str(served.ca_file))} --connect-to ::127.0.0.1:{served.port}"
     first = next(iter(demo.sites.values()))
-    site_url = (
-        SAMPLE_CALL if first.folder.parent == SAMPLE_WEB else f"https://{first.host}{next(iter(first.files), '/')}"
-    )
+    own_url = f"https://{first.host}{quote(next(iter(first.files), '/'))}"
+    site_url = SAMPLE_CALL if first.folder.parent == SAMPLE_WEB else own_url
     lines = (
         ("web page", f"{url}/"),
         ("API", f"curl '{url}/api/discover?q={quote_plus(question)}'"),
         ("MCP", f"claude mcp add --transport http waypost {url}/mcp"),
         ("terminal", _search_command(data, question)),
-        ("a site", f"curl {to} {shlex.quote(visible(site_url))}"),
+        ("a site", f"curl {to} '{site_url}'"),
     )
     console.print("\nThe registry answers until Ctrl-C:")
     for name, line in lines:

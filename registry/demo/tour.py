@@ -145,7 +145,7 @@ async def _watch(
     """Wait until every host has been visited and the index matches the database. Raise DemoError on a stall."""
     hosts = waypost.frontier.hosts_of(sites)
     with _progress(console, len(sites)) as show:
-        changed_at, previous = time.monotonic(), (-1, -1, -1)
+        changed_at, previous = time.monotonic(), (len(sites), 0, -1)
         while True:
             waiting, lag = await _remaining(waypost, hosts, (previous[0], previous[1]))
             if not waiting and not lag:
@@ -225,6 +225,8 @@ async def follow_changes(demo: DemoRegistry, sites_folder: Path, say: Callable[[
     An added site needs another start, because the processes learn the names of the sites when they start.
     """
     seen = await asyncio.to_thread(_fingerprints, sites_folder)
+    if any(_usable(sites_folder / host, lambda _: None, set()) for host in seen if host not in demo.sites):
+        return  # added while the others were visited
     refused: set[str] = set()
     while True:
         began = time.monotonic()
