@@ -255,7 +255,7 @@ def plain(path: str) -> str:
 
 def with_doubt(route: Route) -> Route:
     """Return the route of a page so that it says what is in doubt about the host in its address; others unchanged."""
-    if "{host" not in route.path:
+    if "/{host}/" not in f"{route.path}/":
         return route
     page: Callable[[Request], Awaitable[Response]] = route.endpoint
 

@@ -25,7 +25,7 @@ NAMED = {
 }  # fmt: skip
 HOSTS_NAMED = {
     "PayPal": ["claims-paypal.com", "paypal.secure-payments.com", "paypal.co.uk", "pay-pal.com", "paypa1.com",
-               "paypal.com.shop.example", "pаypal.com", "paypál.com"],  # Cyrillic a
+               "paypal.com.shop.example", "securepaypallogin.com", "pаypal.com", "paypál.com"],  # Cyrillic a
     "Stripe": ["stripe.com.shop.example", "stripe-com.shop.example"],
     "Microsoft": ["rnicrosoft.com"],
     "Apple": ["appleid-login.net", "my-apple-support.net"],

@@ -27,7 +27,7 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 MAX_LIST_BYTES = 5_200
 
-ROW = re.compile(r'(\d+)\. (\S+) "([^"]*)": (confident|nearest|not confident), (\w+)\. ')
+ROW = re.compile(r'(\d+)\. (\S+) "([^"]*)": (confident|nearest|not confident), ([\w-]+)\. ')
 
 
 def facts_of_lines(lines: Sequence[str]) -> dict[str, str]:
@@ -136,7 +136,7 @@ async def test_the_text_of_the_rows_can_be_read_by_a_program(url: str, question:
         match = ROW.match(lines[start])
         assert match is not None
         state = "confident" if row["confident"] else "nearest" if content["nearest"] else "not confident"
-        assert match.groups() == (str(place), row["domain"], row["name"], state, row["trust"])
+        assert match.groups() == (str(place), row["domain"], row["name"], state, row["identity"])
         facts = facts_of_lines(lines[start + 1 :])
         if (capability := row["capability"]) is not None:
             name, _ = json.JSONDecoder().raw_decode(facts["capability"])

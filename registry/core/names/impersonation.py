@@ -262,11 +262,16 @@ def _find_spelt(word: str) -> KnownName | None:
     return _SPELT.get(word) or next(inside, None)
 
 
-def _find_attached(key: str) -> KnownName | None:
-    """Return the known name that is written together with a word of its owner or a number: `paypalsupport`."""
+def _find_attached(key: str, *, is_inner: bool = False) -> KnownName | None:
+    """Return the known name that is written together with words of its owner or a number: `paypalsupport`,
+    `securepaypallogin`. `is_inner`: one of two such words is cut off already."""
     for cut in range(2, len(key)):
         start, end = key[:cut], key[cut:]
-        for known, rest in ((_BY_KEY.get(start), end), (_BY_KEY.get(end), start)):
+        for inner, rest in ((start, end), (end, start)):
+            known = _BY_KEY.get(inner)
+            is_cut = known is None and rest in _OWNERS_WORDS and not is_inner
+            if is_cut and (found := _find_attached(inner, is_inner=True)):
+                return found
             if known is None or (known.is_word and len(known.key) < _MIN_ATTACHED):
                 continue
             if rest in _OWNERS_WORDS or (rest == end and rest.isdecimal() and not known.is_word):

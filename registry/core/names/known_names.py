@@ -18,9 +18,9 @@ from registry.core.names.confusables import without_marks
 class KnownName:
     """`name` as its owner writes it; `spellings`: as other scripts write it. `domains`: registrable domains of the
     owner, the best known first; `.google` is a top level that one owner controls. `is_word`: also an ordinary word, so
-    only a use as the whole name counts.
-    `has_pages`: users have pages below the owner's domains, so a link to a path there proves nothing. `is_installed`:
-    organisations run it on hosts of their own, such as `gitlab.acme.example`. `handles_money`: payment, or a bank."""
+    only a use as the whole name counts. `has_pages`: users have pages below the owner's domains, so a link to a path
+    there proves nothing. `is_installed`: organisations run it on hosts of their own, such as `gitlab.acme.example`.
+    `handles_money`: payment, or a bank."""
 
     name: str
     domains: tuple[str, ...]

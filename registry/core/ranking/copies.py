@@ -1,10 +1,10 @@
 """Copies are services with one fingerprint. Of each group of copies one or a few are in front; the others are folded.
 
 In front are the best proven (by trust level, a doubtful identity after the others, then by age) and every copy that is
-older than all better proven ones. So
-a late copy never replaces the original, not even by a higher trust level: it then stands beside it. With four
-levels a group has at most four rows, and mostly one. Score and relevance decide nothing, because a copier can raise
-both. Age is how long a host has offered exactly this: an old domain that becomes a copy is a late copy.
+older than all better proven ones. So a late copy never replaces the original, not even by a higher trust level: it then
+stands beside it. With four levels a group has at most four rows, and mostly one. Score and relevance decide nothing,
+because a copier can raise both. Age is how long a host has offered exactly this: an old domain that becomes a copy is a
+late copy.
 """
 
 from collections.abc import Callable, Sequence

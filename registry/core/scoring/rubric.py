@@ -88,8 +88,8 @@ METHOD: Final = (
     "where it touches only some of the capabilities, their share of the points, at least a quarter.",
     "Each section keeps its points less those of its lines, never below zero. The score is the rounded sum.",
     "Severity does not change the price. An error means that a consumer cannot use the part, which is left out; a "
-    "warning is a deviation whose meaning is clear; info is a note. A service whose documents have an error is not "
-    "`verified`.",
+    "warning is a deviation whose meaning is clear; info is a note. A service whose documents have an error is "
+    "`partly-checked` at best.",
     "Each line names its document and the place in it (a JSON Pointer), for a capability that lacks something the "
     "place that describes it. A line without a document is about the merged service: no single document causes it.",
     "No text raises or lowers a score by what it says: presence, structure and shares count. Texts with a known "
@@ -99,8 +99,8 @@ METHOD: Final = (
 BESIDE: Final = (
     "`freshness`: when the host was last visited, when its documents were last seen, and whether that is too long ago. "
     "Time alone changes no score.",
-    "`trust_level`: what of the listing is known to be its host's. It does not follow from the score, and no level "
-    "says who runs the host.",
+    "`trust.identity`: what is known of who serves it. It does not follow from the score, and no word says which "
+    "person or company runs the host.",
     "`outcome` of hosts where nothing was found: only documents that were found are scored, and what is unknown costs "
     "nothing.",
 )
