@@ -62,6 +62,30 @@ GUARDS: Final = (
         ("tests/actions/test_owners_first.py::test_a_user_of_a_known_name_comes_after_its_owner",),
     ),
     Guard(
+        "identity-in-doubt",
+        "a doubt wins over a proven ownership",
+        NEVER,
+        (f"{_CLAIMS}test_a_doubt_wins_over_an_ownership",),
+    ),
+    Guard(
+        "doubtful-after-equals",
+        "of equal services a doubtful one is never the first",
+        Edit(r"= candidates.*", "= np.zeros(len(matching))\n"),
+        ("tests/actions/test_owners_first.py::test_a_doubtful_service_comes_after_its_equals",),
+    ),
+    Guard(
+        "doubt-on-every-page",
+        "every page of a host says what is in doubt about it",
+        Edit(r"=\[with_doubt\(route\) for route in _ROUTES\]", "=_ROUTES"),
+        ("tests/web/test_doubt.py::test_every_page_of_a_doubtful_host_says_so",),
+    ),
+    Guard(
+        "no-score-in-doubt",
+        "the badge of a doubtful host has no score",
+        Edit(r'trust\["doubt"\] is None', "True"),
+        ("tests/web/test_doubt.py::test_the_badge_of_a_doubtful_host_has_no_score",),
+    ),
+    Guard(
         "claim-of-site",
         "claims about a parent or sibling are found",
         NEVER,
