@@ -41,7 +41,7 @@ async def running_site_checks(waypost: "Waypost", visitor: Visitor) -> AsyncIter
     """Make the checks of sites that clients ask for while the block runs."""
 
     async def check(due: SiteCheck) -> None:
-        """Make one check. One that is interrupted is taken again when its claim expires."""
+        """Make one check. An interrupted check is taken again when its claim expires."""
         try:
             result, sent = await read_site(visitor, due)
         except (InterruptedVisit, AddressBusy):

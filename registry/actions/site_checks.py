@@ -72,7 +72,7 @@ class SiteCheckView:
 
     @property
     def result(self) -> Any:
-        """Return the result, JSON-ready; None while there is none."""
+        """Return the result, JSON-ready; None before the check was made."""
         return None if self.record.result is None else orjson.loads(self.record.result)
 
 

@@ -22,16 +22,6 @@ from registry.core.scoring.rubric import RUBRIC
 from registry.core.visiting.shares import SKIPPED_TEXTS
 
 _RFC: Final = re.compile(r"^RFC (\d+)(?: section (\d+(?:\.\d+)*))?")
-_CITED: Final[Mapping[str, str]] = MappingProxyType({
-    "ATP ": "atp", "ADP ": "adp", "AWP ": "awp", "AWAS ": "awas", "WoA ": "woa", "A2A ": "a2a", "OpenAPI ": "openapi",
-    "agent.json ": "agent-json", "ARD ": "ai-catalog", "MCP server card": "mcp-server-card", "UCP ": "ucp",
-    "Agent Skills ": "agent-skills-index", "AID ": "aid", "x402 ": "x402", "agents.json ": "agents-json",
-    "ERC-8004": "erc-8004", "WebMCP ": "webmcp-forms", "ACP ": "acp", "SEP-": "mcp-json", "llmstxt.org": "llms-txt",
-    "ANP ": "anp", "agent-permissions ": "agent-permissions", "Model Context Protocol ": "mcp-tools-list",
-    "server.json schema": "mcp-server-json", "ai-plugin ": "ai-plugin",
-})  # fmt: skip
-"""How a citation begins -> the format whose specification it cites."""
-
 _OTHERS: Final[Mapping[str, str]] = MappingProxyType({
     "OWASP LLM": "https://genai.owasp.org/llm-top-10/",
     "UTS ": "https://www.unicode.org/reports/tr39/",
@@ -40,8 +30,6 @@ _OTHERS: Final[Mapping[str, str]] = MappingProxyType({
     "HTML": "https://html.spec.whatwg.org/multipage/",
     "W3C ": "https://www.w3.org/TR/did-1.0/",
 })  # fmt: skip
-_LINKS: Final = MappingProxyType({form.slug: form.link for form in FORMATS})
-
 BOT: Final = "/bot"
 _ROBOTS: Final = "https://www.rfc-editor.org/rfc/rfc9309"
 _HTTP: Final = "https://www.rfc-editor.org/rfc/rfc9110"
@@ -68,12 +56,12 @@ def citation_link(spec: str) -> str:
     for part in spec.split("; "):
         if (found := _RFC.match(part)) is not None:
             return f"https://www.rfc-editor.org/rfc/rfc{found[1]}" + (f"#section-{found[2]}" if found[2] else "")
-        for prefix, slug in _CITED.items():
-            if part.startswith(prefix):
-                return _LINKS[slug] or f"/formats/{slug}"
         for prefix, link in _OTHERS.items():
             if part.startswith(prefix):
                 return link
+        for form in FORMATS:
+            if part.startswith((form.cited_as or form.spec, form.spec)):
+                return form.link or f"/formats/{form.slug}"
     return "/rubric"
 
 
@@ -209,9 +197,9 @@ _VISITS: Final[Mapping[str, tuple[str, str, str]]] = {
     "empty": ("The answer is empty.", "Publish the document, or answer 404.", "/formats"),
     "foreign": ("The JSON belongs to a scheme that this registry does not read.", "No change is needed.", "/formats"),
     "stated_absence": ("The file says that the protocol is not offered.", "Answer 404 instead.", "/formats"),
-    "no_tools": ("The MCP server names no tools.", "Answer tools/list with the tools.", "/formats/mcp-tools-list"),
-    "no_rpc_reply": ("The MCP server did not answer as JSON-RPC.", "Answer initialize.", "/formats/mcp-tools-list"),
-    "rpc_error": ("The MCP server answered with an error.", "Answer tools/list.", "/formats/mcp-tools-list"),
+    "no_tools": ("The MCP server names no tools.", "Answer tools/list with the tools.", "/formats"),
+    "no_rpc_reply": ("The MCP server did not answer as JSON-RPC.", "Answer initialize.", "/formats"),
+    "rpc_error": ("The MCP server answered with an error.", "Answer tools/list.", "/formats"),
     "redirected": ("The document was reached through a redirect, which its format forbids.", _DIRECT, "/formats"),
     "control_equal": (
         "The answer is the same as for a name that does not exist.", "Answer 404 for paths that do not exist.", _HTTP,

@@ -18,7 +18,7 @@ from registry.store.tables import ARRIVALS, ChangeRow, VisitRow
 from registry.store.values import REASON_CHARS, clean, ordered_id
 
 CHECKED: Final = Standing.SUBMITTED
-"""The standing that pays for checks of sites on request: anybody may ask for them."""
+"""The standing that pays for checks of sites, which strangers ask for."""
 
 # Exact, and as cheap for a host with a thousand visits as for a new one: only hosts visited since then are looked up,
 # each by the primary key. Rows of programs that did not count sent requests count the planned requests against the

@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from importlib.metadata import version
-from types import MappingProxyType
 from typing import Any, Final
 from urllib.parse import quote
 
@@ -49,19 +48,6 @@ _NO_DOCUMENT: Final = "Paste a document."
 _NO_TARGET: Final = "Write the name of a host, such as example.org, or an https address."
 
 
-MISTAKES: Final[Mapping[str, Mapping[str, Any]]] = MappingProxyType({
-    "adp": {"/base_url": "http://example.com/", "/auth/type": "token", "/capabilities/0/description": None},
-    "a2a": {"/version": None, "/skills/0/tags": None, "/skills/0/description": None},
-    "awp": {"/domain": None, "/actions/0/description": None, "/actions/0/auth_required": "no"},
-    "atp": {"/version": None, "/capabilities/0/parameters/0/type": None, "/capabilities/0/method": "FETCH"},
-    "awas": {"/description": None, "/actions/0/description": None, "/actions/0/method": "FETCH"},
-    "openapi": {"/info/version": 1.0, "/paths/~1weather/get/parameters/0/in": None, "/servers/0/url": "example.com"},
-    "mcp-server-card": {"/name": "city weather", "/version": None},
-    "ai-catalog": {"/entries/0/identifier": "weather", "/entries/0/url": "example.com/card", "/specVersion": 1.0},
-})  # fmt: skip
-"""Slug of a format -> what people often get wrong in it: JSON Pointer -> wrong value, or None for a missing member."""
-
-
 @dataclass(frozen=True, slots=True)
 class Reading:
     """How a document is read. `host`: the host that it names. `path`: the assumed path.
@@ -94,12 +80,12 @@ async def form(request: Request) -> Response:
 
 
 def example_of(slug: str, *, with_mistakes: bool = False) -> str:
-    """Return the smallest document of a format as text, with typical mistakes if asked for; "" where there is none."""
+    """Return the smallest document of a format as text, optionally with typical mistakes; "" if it has none."""
     known = FORMAT_BY_SLUG.get(slug)
     if known is None or isinstance(known.example, str):
         return ""
     value: Any = deepcopy(known.example)
-    for pointer, new in MISTAKES.get(slug, {}).items() if with_mistakes else ():
+    for pointer, new in known.mistakes.items() if with_mistakes else ():
         *keys, last = keys_of(pointer)
         holder = value
         for key in keys:
@@ -205,7 +191,7 @@ async def _page(request: Request, document: str, at: str, *, status: int = 200, 
         "worst": _worst(causes, refused),
         "counts": _counts(causes),
         "unlisted": next((one for one in causes if one["reason"].startswith("listing.")), None),
-        "examples": [(FORMAT_BY_SLUG[slug].title, slug) for slug in MISTAKES],
+        "examples": [(form.title, form.slug) for form in FORMATS if form.mistakes],
         "sections": SECTIONS,
         "weights": await weights(request),
         "shown_chars": SHOWN_CHARS,

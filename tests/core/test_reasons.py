@@ -17,11 +17,12 @@ from registry.core.access.holds import HOLD_KINDS
 from registry.core.assessing.firewalls import Firewall, Refusal
 from registry.core.calling.reach import WHY_NOT_CALLABLE
 from registry.core.evidence import WhyNot
+from registry.core.formats import FORMATS
 from registry.core.formats.adp.detail_view import NoDetail
 from registry.core.merging.trust import REASONS
 from registry.core.model.documents import Outcome
 from registry.core.names.domains import NAME_FAULTS
-from registry.core.reasons import FAMILIES, TEXTS, ReasonText, citation_link, visit_code
+from registry.core.reasons import FAMILIES, TEXTS, citation_link, visit_code
 from registry.core.scoring.rubric import RUBRIC
 from registry.core.visiting.shares import SKIPPED_TEXTS
 from registry.web.app import _ROUTES
@@ -111,7 +112,7 @@ def test_a_code_has_a_sentence_a_remedy_and_a_link(code: str) -> None:
 
 
 def formats() -> set[str]:
-    return {f"/formats/{slug}" for slug in ("ai-plugin", "mcp-tools-list")}
+    return {f"/formats/{form.slug}" for form in FORMATS}
 
 
 def test_no_text_is_left_over() -> None:
@@ -156,5 +157,5 @@ def test_a_citation_leads_to_its_specification(spec: str, link: str) -> None:
 
 
 def test_only_rules_without_a_published_text_lead_to_a_page_of_the_registry() -> None:
-    own = {code for code in RUBRIC if isinstance(TEXTS[code], ReasonText) and TEXTS[code].link.startswith("/")}
-    assert {code.partition(".")[0] for code in own} <= {"ai_plugin"}
+    own = {code for code in RUBRIC if TEXTS[code].link.startswith("/")}
+    assert own <= {rule.code for form in FORMATS if not form.link for rule in form.rules}

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from registry.web.check import MISTAKES, PATH, example_of
+from registry.core.formats import FORMATS
+from registry.web.check import PATH, example_of
 from tests.api.test_validate import BOOKSHOP
 from tests.support.api import Api
 from tests.support.builders import adp_manifest
@@ -17,6 +18,7 @@ from tests.web.test_html import faults
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
+MISTAKES = [form.slug for form in FORMATS if form.mistakes]
 HOSTILE = "</textarea><script>alert(1)</script>\"'><svg/onload=alert(1)>"
 
 

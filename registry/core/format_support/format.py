@@ -74,8 +74,11 @@ class Format:
     spec: str  # name and version of the specification
     about: str = ""  # two sentences for people: what the format is for, and who reads it
     link: str = ""  # address of the specification; empty for a format without one
+    cited_as: str = ""  # how citations of the specification in rules begin
     example: Mapping[str, Json] | str = ""
     """The smallest complete document. A text where sites serve no JSON document: it cannot be checked by itself."""
+    mistakes: Mapping[str, Json] = field(default_factory=lambda: MappingProxyType({}))
+    """What people often get wrong: a JSON Pointer into the example -> a wrong value, or None for a missing member."""
     paths: tuple[str, ...]  # most preferred first
     media_types: tuple[str, ...] = ("application/json",)
     role: Role

@@ -254,6 +254,8 @@ FORMAT: Final = Format(
     slug=addresses.SLUG,
     title="A2A agent card",
     spec="A2A 1.0, AgentCard",
+    cited_as="A2A ",
+    mistakes={"/version": None, "/skills/0/tags": None, "/skills/0/description": None},
     about=(
         "An agent says what it can do, where it answers and how to sign in. Other agents read the card "
         "before they send it a task."

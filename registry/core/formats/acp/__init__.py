@@ -198,6 +198,7 @@ FORMAT: Final = Format(
     slug=SLUG,
     title="ACP discovery document",
     spec="Agentic Commerce Protocol, discovery",
+    cited_as="ACP ",
     about=(
         "A shop says where its agentic checkout is and which services it offers. Agents that buy for a person read it."
     ),

@@ -19,6 +19,8 @@ FORMAT: Final = Format(
     slug=SLUG,
     title="Agent Discovery Protocol",
     spec="Agent Discovery Protocol 1.0",
+    cited_as="ADP ",
+    mistakes={"/base_url": "http://example.com/", "/auth/type": "token", "/capabilities/0/description": None},
     about=(
         "A service lists its capabilities, one line each, and links to the details of each call. Agents read "
         "the short list first and only the details that they need."

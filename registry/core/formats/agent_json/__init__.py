@@ -19,6 +19,7 @@ FORMAT: Final = Format(
     slug=SLUG,
     title="agent.json",
     spec="agent.json 1.3",
+    cited_as="agent.json ",
     about=(
         "A site names the tasks that agents may do there, and what it pays or charges for them. Runtimes of "
         "agents read it on their first visit."

@@ -89,6 +89,7 @@ FORMAT: Final = Format(
     slug=SLUG,
     title="agent-permissions",
     spec="agent-permissions 1.0.0",
+    cited_as="agent-permissions ",
     about=(
         "A site tells agents which of its pages they may use and how, beyond robots.txt. Agents in a browser "
         "read it before they act."

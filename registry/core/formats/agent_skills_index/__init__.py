@@ -142,6 +142,7 @@ FORMAT: Final = Format(
     slug=SLUG,
     title="Agent Skills index",
     spec="Agent Skills discovery 0.2.0",
+    cited_as="Agent Skills ",
     about=(
         "A site lists skills: instructions that an agent can load to do a task. Agents that support skills "
         "read the list and fetch what they need."

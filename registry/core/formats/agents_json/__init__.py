@@ -186,6 +186,7 @@ FORMAT: Final = Format(
     slug=SLUG,
     title="agents.json",
     spec="agents.json 0.1.0",
+    cited_as="agents.json ",
     about=(
         "A service describes flows: tasks, each made of calls of its OpenAPI description. Agents use it to "
         "do a task rather than a single call."

@@ -233,6 +233,8 @@ FORMAT: Final = Format(
     slug=SLUG,
     title="AI Catalog / ARD manifest",
     spec="ARD 0.91; AI Catalog 1.0",
+    cited_as="ARD ",
+    mistakes={"/entries/0/identifier": "weather", "/entries/0/url": "example.com/card", "/specVersion": 1.0},
     about=(
         "A site lists what it has for agents: MCP servers, agent cards, skills, APIs. Registries and agents "
         "read the list and follow its entries."

@@ -159,6 +159,7 @@ FORMAT: Final = Format(
     slug=SLUG,
     title="ai-plugin manifest",
     spec="ai-plugin v1",
+    cited_as="ai-plugin ",
     about=(
         "A service names its API description and how to sign in. It was made for plugins of a chat product; "
         "other agents still read it."

@@ -105,6 +105,7 @@ FORMAT: Final = Format(
     slug=SLUG,
     title="AID record",
     spec="AID 2, record format",
+    cited_as="AID ",
     about=(
         "A domain names the one address of its agent and the protocol that it speaks. The same facts can "
         "stand in a DNS record."

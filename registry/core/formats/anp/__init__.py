@@ -145,6 +145,7 @@ FORMAT: Final = Format(
     slug=SLUG,
     title="ANP agent description",
     spec="ANP agent description 1.0",
+    cited_as="ANP ",
     about=(
         "An agent describes itself and its interfaces, with a decentralised identity. Other agents of the "
         "Agent Network Protocol read it to talk to it."

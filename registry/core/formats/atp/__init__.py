@@ -20,6 +20,8 @@ FORMAT: Final = Format(
     slug=SLUG,
     title="Agent Transfer Protocol",
     spec="Agent Transfer Protocol 0.1",
+    cited_as="ATP ",
+    mistakes={"/version": None, "/capabilities/0/parameters/0/type": None, "/capabilities/0/method": "FETCH"},
     about=(
         "A site offers its capabilities to agents as HTTP calls, with parameters, side effects and terms. "
         "Agents read it instead of the pages of the site."

@@ -21,6 +21,8 @@ FORMAT: Final = Format(
     slug=SLUG,
     title="AI-readable Web Action Standard",
     spec="AWAS 1.0",
+    cited_as="AWAS ",
+    mistakes={"/description": None, "/actions/0/description": None, "/actions/0/method": "FETCH"},
     about=(
         "A site names the actions that agents may take, with addresses, parameters and results. Agents and "
         "AI browsers read it instead of guessing from pages."

@@ -19,6 +19,8 @@ FORMAT: Final = Format(
     slug=SLUG,
     title="Agent Web Protocol",
     spec="Agent Web Protocol 0.2",
+    cited_as="AWP ",
+    mistakes={"/domain": None, "/actions/0/description": None, "/actions/0/auth_required": "no"},
     about=(
         "A site says what agents may do there: actions with their addresses, inputs and errors. Agents that "
         "know the protocol read the file before they open pages."

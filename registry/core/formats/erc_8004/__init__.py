@@ -247,6 +247,7 @@ FORMAT: Final = Format(
     slug=SLUG,
     title="ERC-8004 agent registration",
     spec="ERC-8004, Agent Registration File",
+    cited_as="ERC-8004",
     about=(
         "An agent that is registered on a blockchain says where it can be reached. Readers of that register "
         "follow its addresses."

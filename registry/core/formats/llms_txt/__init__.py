@@ -157,6 +157,7 @@ FORMAT: Final = Format(
     slug=SLUG,
     title="llms.txt",
     spec="llmstxt.org, Format",
+    cited_as="llmstxt.org",
     about=(
         "A text for language models: what the site is, and links to the pages worth reading. This registry "
         "searches it for documents for agents."

@@ -274,6 +274,7 @@ FORMAT: Final = Format(
     slug=SLUG,
     title="MCP discovery file without a specification",
     spec="SEP-1649 and SEP-1960, drafts",
+    cited_as="SEP-",
     about=(
         "Files at MCP's early addresses, in shapes that no specification describes. They are read as far as "
         "they are clear; a server card says the same and is specified."

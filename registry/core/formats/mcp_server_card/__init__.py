@@ -188,8 +188,10 @@ FORMAT: Final = Format(
     slug=SLUG,
     title="MCP server card",
     spec="MCP server card v1 (SEP-2127)",
+    cited_as="MCP server card",
+    mistakes={"/name": "city weather", "/version": None},
     about=(
-        "A site says which MCP server it has, before anybody connects to it. Hosts of MCP servers read it to "
+        "A site says which MCP server it has, before a client connects to it. Hosts of MCP servers read it to "
         "offer a connection."
     ),
     link="https://modelcontextprotocol.io/",

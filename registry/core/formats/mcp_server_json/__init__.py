@@ -146,6 +146,7 @@ FORMAT: Final = Format(
     slug=SLUG,
     title="MCP registry record (server.json)",
     spec="server.json schema of the MCP registry",
+    cited_as="server.json schema",
     about=(
         "A publisher describes an MCP server for the official MCP registry: packages to install, or "
         "addresses to connect to. This registry reads the same file from a site."

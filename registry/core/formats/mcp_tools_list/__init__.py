@@ -55,9 +55,10 @@ FORMAT: Final = Format(
     slug=SLUG,
     title="MCP tools/list reply",
     spec="Model Context Protocol 2026-07-28, tools/list",
+    cited_as="Model Context Protocol ",
     about=(
-        "The list of tools with which an MCP server answers. The crawler asks listed servers for it; nobody "
-        "has to publish it as a file."
+        "The list of tools with which an MCP server answers. The crawler asks listed servers for it; sites need "
+        "not publish it as a file."
     ),
     link="https://modelcontextprotocol.io/specification/latest",
     example=(

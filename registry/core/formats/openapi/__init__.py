@@ -200,6 +200,8 @@ FORMAT: Final = Format(
     slug=SLUG,
     title="OpenAPI description",
     spec="OpenAPI 3.1; Swagger 2.0",
+    cited_as="OpenAPI ",
+    mistakes={"/info/version": 1.0, "/paths/~1weather/get/parameters/0/in": None, "/servers/0/url": "example.com"},
     about=(
         "An API is described whole: addresses, parameters, answers, credentials. Most programs that call "
         "APIs can read it, and so can agents."

@@ -346,6 +346,7 @@ FORMAT: Final = Format(
     slug=SLUG,
     title="UCP profile",
     spec="UCP 2026-04-08, Discovery",
+    cited_as="UCP ",
     about=(
         "A shop names the commerce services that it offers to agents, such as checkout, and where they are. "
         "Shopping agents read it before they buy."

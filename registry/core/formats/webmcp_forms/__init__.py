@@ -160,6 +160,7 @@ FORMAT: Final = Format(
     slug=SLUG,
     title="WebMCP forms of the front page",
     spec="WebMCP declarative API, draft",
+    cited_as="WebMCP ",
     about=(
         "Attributes turn the forms of a page into tools for an agent in the browser. This registry reads "
         "them on the front page."

@@ -23,6 +23,7 @@ FORMAT: Final = Format(
     slug=SLUG,
     title="Web of Agents",
     spec="draft-gaikwad-woa-00",
+    cited_as="WoA ",
     about=(
         "A host names its agents, the JSON Schemas of their inputs and outputs, and how they are called. It "
         "is an Internet-Draft for hosts that run several agents."

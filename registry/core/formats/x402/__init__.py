@@ -322,6 +322,7 @@ FORMAT: Final = Format(
     slug=SLUG,
     title="x402 discovery",
     spec="x402 specification, discovery",
+    cited_as="x402 ",
     about=(
         "A site lists the addresses that ask for a payment, with prices and networks. Agents with a wallet "
         "read it to know what a call costs."
