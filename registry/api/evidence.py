@@ -6,11 +6,14 @@ from typing import Annotated, Any, Final, NoReturn
 import orjson
 from fastapi import Path, Query, Request, Response
 
+from registry.actions.feed import CURSOR_CHARS, FeedRow, InvalidCursor
 from registry.actions.queries import evidence as queries
 from registry.api.documents import describe_read, errors, not_modified
 from registry.api.params import DomainPath, HistoryLimit, UptimeDays, existing, host_in
 from registry.api.rows import project
 from registry.api.schemas import evidence as schemas
+from registry.core.changes.kinds import ALL, SAYS, payload_of
+from registry.core.changes.words import changed_parts, changed_reasons
 from registry.core.evidence import WHY_NOT, What, percentage
 from registry.edge.limiter import charge, charge_stored, of_bytes
 from registry.edge.problems import (
@@ -22,6 +25,7 @@ from registry.edge.problems import (
     UNKNOWN_DOCUMENT,
     UNKNOWN_SERVICE,
     Problem,
+    invalid_cursor,
 )
 from registry.edge.requests import MAX_INLINE_DOCUMENT, base_url, computed, registry_of
 from registry.edge.responses import REVALIDATE, data_response, encoded_response, matches_etag, service_url, timestamp
@@ -36,6 +40,7 @@ DocumentId = Annotated[
     ),
 ]
 Cursor = Annotated[str | None, Query(max_length=100, description="`next_cursor` of the page before.")]
+FeedCursor = Annotated[str | None, Query(max_length=CURSOR_CHARS, description="`next_cursor` of the page before.")]
 
 _TLS: Final[schemas.Tls] = {"verified": True, "minimum_version": "1.2"}
 _COST: Final = 2
@@ -45,6 +50,7 @@ _COST: Final = 2
 _UNTRUSTED: Final = ("url", "final_url", "redirects", "media_type", "headers", "copy_of", "dialect")
 # guard: untrusted-history
 _UNTRUSTED_VERSION: Final = ("versions.url", "versions.dialect", "versions.difference")
+_UNTRUSTED_CHANGE: Final = ("changes.parts.names", "changes.parts.before", "changes.parts.after")
 
 router = strict_router(tags=["services"])
 
@@ -155,6 +161,52 @@ async def history(request: Request, domain: DomainPath, cursor: Cursor = None, l
 
 
 @router.get(
+    "/api/services/{domain}/scores",
+    **describe_read(schemas.Scores, UNKNOWN_SERVICE),
+    summary="How the score of a service changed",
+    description="The latest changes of the score, each with the reasons that came or went. Scores are kept for some "
+    "months, the current one for as long as the service is listed.",
+)
+async def scores(request: Request, domain: DomainPath) -> Response:
+    host = host_in(domain)
+    charge(request, _COST)
+    steps = existing(await registry_of(request).evidence.scores(host))
+    data: schemas.ScoresData = {"domain": host, "scores": [_score(step) for step in steps]}
+    return data_response(request, data, cache=REVALIDATE)
+
+
+@router.get(
+    "/api/services/{domain}/changes",
+    **describe_read(schemas.ServiceChanges, INVALID_PARAMETER, INVALID_CURSOR, OPTED_OUT, UNKNOWN_SERVICE),
+    summary="What changed at a service, in words",
+    description="The events of the change feed about exactly this host, the latest first: the score, capabilities and "
+    "fields that changed, with short values before and after. `/api/feed` has each event in full.",
+)
+async def service_changes(
+    request: Request, domain: DomainPath, cursor: FeedCursor = None, limit: HistoryLimit = 20
+) -> Response:
+    host = host_in(domain)
+    charge(request, _COST)
+    registry = registry_of(request)
+    try:
+        is_shown = await registry.evidence.is_shown(host)
+    except queries.OptedOut:
+        _opted_out()
+    existing(is_shown or None, detail="Nothing is known of this host.")
+    try:
+        page = await registry.feed.recent(ALL, only=[host], cursor=cursor, limit=limit)
+    except InvalidCursor as error:
+        raise invalid_cursor(error) from None
+    data: schemas.ServiceChangesData = {
+        "domain": host,
+        "changes": [_change(event) for event in page.events],
+        "untrusted_text": _UNTRUSTED_CHANGE,
+    }
+    content: schemas.ServiceChanges = {"success": True, "data": data, "next_cursor": page.older}
+    return encoded_response(request, orjson.dumps(content), cache=REVALIDATE)
+
+
+@router.get(
     "/api/services/{domain}/uptime",
     **describe_read(schemas.Uptime, INVALID_PARAMETER, UNKNOWN_SERVICE),
     summary="Availability of a service by day",
@@ -255,6 +307,26 @@ def _version(item: queries.HistoryItem, page: queries.HistoryPage) -> schemas.Ve
         why_no_difference=difference if isinstance(difference, str) else None,
         says=None if isinstance(difference, tuple) else WHY_NOT[difference],
     )
+
+
+def _score(step: queries.ScoreStep) -> schemas.ScoreChange:
+    reasons = changed_reasons(step.reasons_before if step.before is not None else None, step.reasons)
+    shown = [project(schemas.ChangedReason, one) for one in reasons]
+    return project(schemas.ScoreChange, step, reasons=shown)
+
+
+def _change(event: FeedRow) -> schemas.ServiceChange:
+    payload = payload_of(event.kind, event.data)
+    parts = [] if payload.get("redacted") else changed_parts(payload)
+    return {
+        "at": timestamp(event.at),
+        "type": event.kind,
+        "says": SAYS.get(event.kind, event.kind),
+        "cause": payload.get("cause"),
+        "score": payload.get("score"),
+        "parts": [project(schemas.ChangedPart, part) for part in parts],
+        "truncated": bool(payload.get("truncated")),
+    }
 
 
 def _what(item: queries.HistoryItem) -> What:

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Final, get_args
 import orjson
 from fastapi import Depends, Query, Request, Response
 
+from registry.actions.queries.discover import MAX_SIMILAR
 from registry.actions.queries.evidence import EarlierState, OptedOut
 from registry.actions.queries.inspect import (
     CapabilityDates,
@@ -32,12 +33,12 @@ from registry.api.params import (
     filters,
     host_in,
 )
-from registry.api.rows import auth, freshness, pricing, project, summary, trust
+from registry.api.rows import CALLABLE, auth, freshness, pricing, project, summary, trust
 from registry.api.schemas import discovery, submission
 from registry.api.schemas import service as schemas
 from registry.api.schemas.ownership import OwnershipFacts
 from registry.api.submit import shown_step
-from registry.core.calling.reach import WHY_NOT_CALLABLE
+from registry.core.calling.reach import HOW_TO_MAKE_CALLABLE, WHY_NOT_CALLABLE
 from registry.core.calling.record import capability_record
 from registry.core.calling.tools import ToolForm, tool_of
 from registry.core.changes.kinds import state_of
@@ -84,6 +85,8 @@ from registry.edge.responses import (
 from registry.edge.routing import strict_router
 from registry.wiring import utc_now
 
+_SIMILAR_COST: Final = 1
+"""Units beyond its own: a search, of which the result is kept for some minutes."""
 _TOOL_FORMS: Final = get_args(ToolForm)
 _SORTS = ("newest", "name", "capabilities", "score", "updated")
 # guard: untrusted-service
@@ -216,7 +219,11 @@ def _missing(host: str, stored: StoredService, capability: Capability) -> schema
     """Return why a capability has no call, and the last answer to the request for its detail, if it names one."""
     answered = detail_answer(stored, capability)
     reason = why_no_detail(host, capability, answered.outcome if answered else None)
-    missing: schemas.MissingCall = {"reason": reason, "message": WHY_NOT_CALLABLE[reason]}
+    missing: schemas.MissingCall = {
+        "reason": reason,
+        "message": WHY_NOT_CALLABLE[reason],
+        "fix": HOW_TO_MAKE_CALLABLE[reason],
+    }
     if capability.detail_url is not None and capability.detail is None:
         missing["detail_url"] = capability.detail_url
         missing["detail_answer"] = None if answered is None else project(schemas.DetailAnswer, answered)
@@ -272,6 +279,27 @@ async def identity(request: Request, domain: DomainPath) -> Response:
         listed=card is not None,
         owned=card is not None and card.owned_since is not None,
     )
+    return data_response(request, data, cache=REVALIDATE)
+
+
+@router.get(
+    "/api/services/{domain}/similar",
+    **describe_read(discovery.SimilarServices, UNKNOWN_SERVICE),
+    summary="Services that offer nearly the same",
+    description=f"At most {MAX_SIMILAR} services of other sites whose texts are near in words and meaning, the nearest "
+    "first; none where none is near. Services that use another owner's name are left out.",
+)
+async def similar(request: Request, domain: DomainPath) -> Response:
+    host, base, now = host_in(domain), base_url(request), utc_now()
+    charge(request, _SIMILAR_COST)
+    found = existing(await registry_of(request).search.similar(host))
+    data: discovery.SimilarData = {
+        "domain": host,
+        "services": [
+            {**summary(card, base, now), "capability_count": card.cap_count, "similarity": round(nearness, 3)}
+            for card, nearness in found
+        ],
+    }
     return data_response(request, data, cache=REVALIDATE)
 
 
@@ -429,12 +457,16 @@ def _endpoint_checks(
 
 
 def _add_to_entries(manifest: dict[str, Any], host: str, view: ServiceView, include_details: bool) -> None:
-    """Add id and title to each entry; with details `detail`, or `record` where no HTTP call is known."""
+    """Add id, title and reach to each entry; with details `detail`, or `record` where no HTTP call is known."""
     capability_by_name = {item.name: item for item in view.service.capabilities}
     for entry in manifest["capabilities"]:
         capability = capability_by_name[entry["name"]]
         entry["id"] = capability.id
         entry |= _dated(view.dates_of(capability.name))
+        reach = view.reach_of(capability.name)
+        entry["callable"] = "unknown" if reach is None else CALLABLE[reach["callable"]]
+        entry["not_callable"] = None if reach is None else reach.get("reason")
+        entry["kind"] = None if reach is None else reach.get("kind")
         if capability.title:
             entry["title"] = capability.title
         if include_details:

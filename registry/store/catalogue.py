@@ -94,12 +94,18 @@ class ServiceFacts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServiceView(ServiceFacts):
-    """Everything about one service. `dates` and `examples`: by key of the capability, if known, if there is one."""
+    """Everything about one service. `dates`, `examples` and `reach`: by key of the capability, if known, if there is
+    one."""
 
     record: ServiceRecord
     service: Service
     dates: Mapping[str, CapabilityDates] = field(default_factory=dict)
     examples: Mapping[str, Arguments] = field(default_factory=dict)
+    reach: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+    def reach_of(self, name: str) -> Mapping[str, Any] | None:
+        """Return the stored `Reach` of a capability as JSON; None if it was not made yet."""
+        return self.reach.get(key_name(name))
 
     def example_of(self, name: str) -> Arguments | None:
         """Return the arguments of a capability's example call; None if there is no example, or it was not made yet."""
@@ -111,12 +117,13 @@ class ServiceView(ServiceFacts):
 
 
 class StoredCapability(NamedTuple):
-    """A capability as undecoded JSON. `detail` and `example`: only if requested."""
+    """A capability as undecoded JSON. `detail` and `example`: only if requested. `reach`: None if not made yet."""
 
     data: bytes
     detail: bytes | None
     example: bytes | None
     dates: CapabilityDates
+    reach: bytes | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,6 +164,7 @@ class StoredService(ServiceFacts):
                 for one in self.capabilities
                 if one.example is not None
             },
+            reach={one.dates.name: decode(one.reach) for one in self.capabilities if one.reach is not None},
             **{name: getattr(self, name) for name in ServiceFacts.__dataclass_fields__},
         )
 
@@ -391,13 +399,17 @@ class Catalogue(Repository):
         self, domain: str, host: str, *conditions: ColumnElement[bool], include_details: bool, limit: int | None = None
     ) -> tuple[StoredCapability, ...]:
         row = CapabilityRow
-        columns = (row.data, *((row.detail, row.example) if include_details else (null(), null())), *_DATES)
+        columns = (row.data, *((row.detail, row.example) if include_details else (null(), null())), row.reach, *_DATES)
         statement = select(*columns).where(*_of_host(row, domain, host), *conditions).order_by(row.position)
         return tuple(
             StoredCapability(
-                data, detail, example, CapabilityDates(name, None if digest is None else digest.hex(), seen, changed)
+                data,
+                detail,
+                example,
+                CapabilityDates(name, None if digest is None else digest.hex(), seen, changed),
+                reach,
             )
-            for data, detail, example, name, digest, seen, changed in await self._execute(statement.limit(limit))
+            for data, detail, example, reach, name, digest, seen, changed in await self._execute(statement.limit(limit))
         )
 
 

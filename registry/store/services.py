@@ -49,6 +49,34 @@ _STAMP = text(
 ).bindparams(bindparam("listing", type_=JSONB))
 
 
+# Only what changed, and only the reasons that cost points: breakdowns with all their findings are large.
+_SCORE_STEPS = text("""
+SELECT scored_at, value, before, rubric_version, reasons, reasons_before FROM (
+    SELECT scored_at, value, rubric_version, reasons, lag(value) OVER earlier AS before,
+        lag(rubric_version) OVER earlier AS rubric_before, lag(reasons) OVER earlier AS reasons_before
+    FROM scores CROSS JOIN LATERAL (
+        SELECT jsonb_object_agg(reason, jsonb_build_array(findings, points)) AS reasons FROM (
+            SELECT line ->> 'reason' AS reason, sum((line ->> 'count')::numeric) AS findings,
+                sum((line ->> 'points')::numeric) AS points
+            FROM jsonb_path_query(breakdown, '$.lines[*] ? (@.points > 0 && @.reason.type() == "string"
+                && @.count.type() == "number")') AS line GROUP BY 1) AS lines) AS summed
+    WHERE domain = :domain AND host = :host WINDOW earlier AS (ORDER BY scored_at)) AS steps
+WHERE before IS DISTINCT FROM value OR rubric_before <> rubric_version ORDER BY scored_at DESC LIMIT :limit
+""")
+
+
+class ScoreStep(NamedTuple):
+    """A score that differs from the one before it, or that another version of the rubric made. `before`: None for the
+    first one that is kept. `reasons`: reason -> how often it was found, and the points that it costs."""
+
+    at: datetime
+    score: int
+    before: int | None
+    rubric_version: str
+    reasons: Mapping[str, Sequence[float]]
+    reasons_before: Mapping[str, Sequence[float]] | None
+
+
 class Cause(NamedTuple):
     """A change: its number, and the names that it concerns."""
 
@@ -199,6 +227,14 @@ class Services(Repository):
             statement = statement.where(ScoreRow.scored_at <= until)
         row = (await self._execute(statement.order_by(ScoreRow.scored_at.desc()).limit(1))).mappings().first()
         return ScoreRecord(**{**row, "breakdown": decode(row["breakdown"])}) if row else None
+
+    async def score_steps(self, domain: str, host: str, *, limit: int) -> list[ScoreStep]:
+        """Return the latest changes of the host's score, latest first."""
+        bound = {"domain": domain, "host": host, "limit": limit}
+        return [
+            ScoreStep(at, score, before, version, decode(reasons) or {}, decode(earlier) or {})
+            for at, score, before, version, reasons, earlier in await self._execute(_SCORE_STEPS, bound)
+        ]
 
     async def stamp(self, services: Sequence[ServiceRecord]) -> None:
         """Update services that did not change: the time last seen, the failure count and the listing's date."""

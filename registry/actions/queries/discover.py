@@ -11,6 +11,7 @@ import hashlib
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
 from functools import lru_cache, partial
 from operator import itemgetter
 from typing import Any, Final, NamedTuple
@@ -23,7 +24,7 @@ from registry.actions.queries.calls import RequestedCalls, make_reach
 from registry.actions.queries.inspect import QueueState, queue_state
 from registry.core.calling.reach import Reach
 from registry.core.format_support.artifact_types import artifact_formats
-from registry.core.model.listing import CapabilityMatch, Filters, Hit, Query, SearchUnavailable, StaleCursor
+from registry.core.model.listing import CapabilityMatch, Filters, Hit, Listing, Query, SearchUnavailable, StaleCursor
 from registry.core.names.domains import registrable_domain
 from registry.core.names.impersonation import asked_for
 from registry.core.ranking import (
@@ -39,6 +40,7 @@ from registry.core.ranking import (
     rank,
     with_named,
 )
+from registry.core.ranking.features import extract_features
 from registry.core.ranking.naming import addressed
 from registry.core.ranking.spelling import Suggestions, corrected, corrections, suggest
 from registry.core.search_filters import make_check
@@ -254,11 +256,31 @@ def _query(text: str, limit: int, filters: Filters, slugs: tuple[str, ...]) -> Q
     return Query(text, limit, 0, replace(filters, formats=slugs) if filters.formats else filters)
 
 
+MAX_SIMILAR: Final = 5
+SIMILAR_KEPT: Final = timedelta(minutes=10)
+_SIMILAR_HOSTS: Final = 2_000
+
+
+class SimilarHosts(NamedTuple):
+    """Hosts whose services offer nearly the same as `text`, nearest first, with how near each is. `until`: when they
+    are searched again."""
+
+    text: str
+    until: datetime
+    hosts: tuple[tuple[str, float], ...]
+
+
+def _subject(listing: Listing) -> str:
+    """Return what a service offers, in its own words, without its name."""
+    return listing.description or ", ".join(one.name for one in listing.capabilities[:10])
+
+
 @dataclass(eq=False)
 class SearchActions(SearchIndex):
     """Answers questions from the index. `span`: makes a span of a trace, if configured."""
 
     span: Callable[[str], AbstractContextManager[object]] = nullcontext
+    _similar: dict[str, SimilarHosts] = field(default_factory=dict)
 
     async def discover(self, query: Query, cursor: str | None = None, *, facets: Sequence[str] = ()) -> DiscoverPage:
         """Return the services that answer the query best. A cursor replaces the offset. `facets`: facets to count.
@@ -304,6 +326,42 @@ class SearchActions(SearchIndex):
             return RequestedCalls((), ())
         keys = _keys(dict.fromkeys(host for host, _ in names))
         return RequestedCalls(names, await self._store.cards.stored_calls(keys, {name for _, name in names}))
+
+    async def similar(self, host: str) -> list[tuple[Card, float]] | None:
+        """Return at most MAX_SIMILAR services that offer nearly the same, the nearest first, each with how near it is
+        (0 to 1); None if no service is listed there. Services of the same registrable domain, copies, and services that
+        use another owner's name are left out. Raise SearchUnavailable and StoreUnavailable."""
+        key = (registrable_domain(host), host)
+        async with self._store.read() as uow:
+            record = (await uow.services.of([key[0]])).get(host)
+        if record is None or record.hidden:
+            return None
+        now, known = self._clock(), self._similar.get(host)
+        if known is None or known.text != _subject(record.listing) or now >= known.until:
+            known = await self._find_similar(record.listing, now + SIMILAR_KEPT)
+            while len(self._similar) >= _SIMILAR_HOSTS:
+                del self._similar[next(iter(self._similar))]
+            self._similar[host] = known
+        cards = await self._store.cards.of(_keys([one for one, _ in known.hosts]))
+        found = [(cards[one], nearness) for one, nearness in known.hosts if one in cards]
+        return [(card, nearness) for card, nearness in found if not card.trust.get("resembles")][:MAX_SIMILAR]
+
+    async def _find_similar(self, listing: Listing, until: datetime) -> SimilarHosts:
+        text = _subject(listing)
+        if not text.strip():
+            return SimilarHosts(text, until, ())
+        # names and verbs say what is asked for, and a description asks for nothing
+        question = replace(parse_query(text, self.embedder), names=(), objects=frozenset())
+        with self.span("similar"):
+            pool = await self.backend.candidates(question, Filters(), POOL)
+        features = extract_features(question, pool.candidates, pool.stats)
+        domain, near = registrable_domain(listing.host), []
+        for index, other in enumerate(pool.candidates.hosts):
+            found = evidence(features, index)
+            if found.is_confident and registrable_domain(other) != domain:
+                near.append((other, found.confidence))
+        near.sort(key=lambda one: (-one[1], one[0]))
+        return SimilarHosts(text, until, tuple(near[: 2 * MAX_SIMILAR]))
 
     async def queue(self) -> QueueState:
         """Return the state of the frontier and of the index."""

@@ -26,11 +26,13 @@ from registry.core.names.opt_out import is_covered
 from registry.store.catalogue import ServiceView
 from registry.store.documents import EarlierVersion, VersionRecord
 from registry.store.records import DocumentRecord, ScoreRecord, VisitRecord
+from registry.store.services import ScoreStep as ScoreStep  # the interfaces read it
 from registry.store.unit_of_work import Store, UnitOfWork
 from registry.store.values import key_name, url_hash
 
 MAX_DOCUMENTS: Final = 500
 MAX_COMPARED: Final = 4 << 20  # bytes of all versions that one page of a history compares
+MAX_SCORES: Final = 60
 MAX_VISITS: Final = 2_000  # latest visits that a series of days is made of
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND: Final = timedelta(microseconds=1)
@@ -205,9 +207,10 @@ class EarlierState:
             for item in shown.capabilities
             if item.example is not None
         }
+        reach = {key_name(item.name): item.reach for item in shown.capabilities if item.reach is not None}
         return ServiceView(
             record=record, service=service, findings=shown.findings, breakdown=grade.breakdown,
-            documents=self.documents, examples=examples,
+            documents=self.documents, examples=examples, reach=reach,
         )  # fmt: skip
 
 
@@ -306,6 +309,20 @@ class EvidenceQueries:
         since = datetime.combine(rules.first_day(today, days), time(), UTC)
         checks = [check for visit in visits if visit.started_at >= since and (check := _check(visit)) is not None]
         return rules.series(checks, today, days)
+
+    async def scores(self, host: str) -> list[ScoreStep] | None:
+        """Return the latest MAX_SCORES changes of the host's score, latest first; None if no service is listed
+        there."""
+        domain = registrable_domain(host)
+        async with self._store.read() as uow:
+            if await uow.catalogue.name(domain, host) is None:
+                return None
+            return await uow.services.score_steps(domain, host, limit=MAX_SCORES)
+
+    async def is_shown(self, host: str) -> bool:
+        """Return whether the host is known and not hidden. Raise OptedOut."""
+        async with self._store.read() as uow:
+            return await visible(uow, registrable_domain(host), host) is not None
 
     async def stored_then(self, host: str, at: datetime) -> EarlierState | None:
         """Return the stored facts about a host at this time; None if the host is unknown or hidden. Raise OptedOut.

@@ -170,6 +170,20 @@ class ListedService(base.Summary):
     created_at: Annotated[base.Timestamp, sample("2026-11-02T08:15:30.000Z")]
 
 
+class SimilarService(base.Summary):
+    capability_count: Annotated[int, sample(4)]
+    similarity: Annotated[float, about("How near its texts are, 0 to 1.", 0.61)]
+
+
+class SimilarData(base.Shape):
+    domain: base.HostName
+    services: Annotated[list[SimilarService], about("The nearest first.")]
+
+
+class SimilarServices(base.Succeeded):
+    data: SimilarData
+
+
 class ServiceList(base.Succeeded):
     data: list[ListedService]
     total: Annotated[int, sample(31)]

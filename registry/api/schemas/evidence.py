@@ -136,6 +136,61 @@ class HistoryList(base.Succeeded):
     next_cursor: Annotated[str | None, about("null: there are no earlier versions.", None)]
 
 
+class ChangedReason(Shape):
+    reason: Annotated[str, about("The code of the rule.", "adp.detail_not_readable")]
+    says: Annotated[str, sample("The detail_url of a capability did not return a capability detail.")]
+    before: Annotated[int, about("How often it was found.", 2, ge=0)]
+    after: Annotated[int, about("How often it is found now.", 0, ge=0)]
+    points: Annotated[float, about("Points gained, or lost if negative, before rounding and limits.", 6.0)]
+
+
+class ScoreChange(Shape):
+    at: base.Timestamp
+    score: Annotated[int, sample(94)]
+    before: Annotated[int | None, about("null: the first score that is kept.", 88)]
+    rubric_version: Annotated[str, sample("7")]
+    reasons: Annotated[list[ChangedReason], about("What changed it, the largest effect first.")]
+
+
+class ScoresData(Shape):
+    domain: base.HostName
+    scores: Annotated[list[ScoreChange], about("The latest first.")]
+
+
+class Scores(base.Succeeded):
+    data: ScoresData
+
+
+class ChangedPart(Shape):
+    label: Annotated[str, about("What changed, in words.", "capability added")]
+    names: Annotated[Sequence[str], about("The capabilities concerned.", ["create_parcel"])]
+    more: Annotated[int, about("Capabilities that `names` leaves out.", 0, ge=0)]
+    parts: Annotated[Sequence[str], about("What of these capabilities changed, in words.", [])]
+    before: Annotated[str | None, about("A short value; null: none. Both null: a long value, or several.", None)]
+    after: Annotated[str | None, about("As `before`.", None)]
+
+
+class ServiceChange(Shape):
+    at: base.Timestamp
+    type: Annotated[str, about("Kind of the event of the change feed.", "service.changed")]
+    says: Annotated[str, about("The kind in words.", "changed")]
+    cause: Annotated[str | None, about("`visit`, `rescore` or `time`; null: not recorded.", "visit")]
+    score: Annotated[int | None, about("After the change; null: the event has none.", 94)]
+    parts: list[ChangedPart]
+    truncated: Annotated[bool, about("More has changed than `parts` names.", False)]
+
+
+class ServiceChangesData(Shape):
+    domain: base.HostName
+    changes: Annotated[list[ServiceChange], about("The latest first.")]
+    untrusted_text: base.UntrustedText
+
+
+class ServiceChanges(base.Succeeded):
+    data: ServiceChangesData
+    next_cursor: Annotated[str | None, about("null: no earlier changes are kept.", None)]
+
+
 class UptimeDay(Shape):
     day: Annotated[str, about("In UTC.", base.EXAMPLE_TIME[:10])]
     checks: Annotated[int, sample(2)]

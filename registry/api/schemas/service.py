@@ -8,7 +8,7 @@ from typing_extensions import TypedDict
 from registry.api.schemas import base
 from registry.api.schemas.base import Shape, about, answer_of, sample
 from registry.api.schemas.ownership import OwnershipFacts
-from registry.core.calling.reach import WHY_NOT_CALLABLE
+from registry.core.calling.reach import HOW_TO_MAKE_CALLABLE, WHY_NOT_CALLABLE
 from registry.core.calling.tools import ToolForm
 from registry.core.merging.trust import IDENTITIES
 from registry.core.model.listing import IdentityState
@@ -157,6 +157,14 @@ class ManifestCapability(Shape, total=False):
         dict[str, Any], about("With `include_details=true`, instead of `detail` where no HTTP call is known.")
     ]
     resource_group: Annotated[str, sample("parcels")]
+    callable: Annotated[
+        bool | Literal["unknown"],
+        about("Whether its call is known; `unknown` while a document that may describe it has not been read.", True),
+    ]
+    not_callable: Annotated[
+        str | None, about("Why it cannot be called; null: it can.", None, enum=[*WHY_NOT_CALLABLE, None])
+    ]
+    kind: Annotated[str | None, about("How it is called, as in its record; null: no call.", "http")]
     fingerprint: Fingerprint
     first_seen_at: FirstSeen
     changed_at: Changed
@@ -330,6 +338,7 @@ class MissingCall(Shape):
 
     reason: Annotated[str, about("The code.", "no_endpoint", enum=list(WHY_NOT_CALLABLE))]
     message: Annotated[str, about("The reason in a sentence.", WHY_NOT_CALLABLE["no_endpoint"])]
+    fix: Annotated[str, about("What the operator of the site can do.", HOW_TO_MAKE_CALLABLE["no_endpoint"])]
     detail_url: NotRequired[Annotated[str, about("The document that the manifest names and that was not read.")]]
     detail_answer: NotRequired[Annotated[DetailAnswer | None, about("null: it was not requested.")]]
 

@@ -29,6 +29,18 @@ WHY_NOT_CALLABLE: Final[Mapping[NoDetail, str]] = {
     "unknown_request": "The site names an address for this capability, but no document says what to send there.",
 }
 
+HOW_TO_MAKE_CALLABLE: Final[Mapping[NoDetail, str]] = {
+    "detail_not_fetched": "Nothing has to be done. To have the document read now, ask for a visit.",
+    "detail_missing_at_site": "Serve the document at that address, or correct the address in the manifest.",
+    "detail_not_readable": "Answer that address with status 200 and a valid document, and let robots.txt allow it.",
+    "detail_elsewhere": "Serve the document on the site of the manifest.",
+    "no_endpoint": "Name the address and the HTTP method of the capability, or link an OpenAPI document that does.",
+    "not_http": "Offer the capability at an https address.",
+    "no_method": "Name the HTTP method beside the address.",
+    "unknown_request": "Describe the request, for example in an OpenAPI document or as a tool of an MCP server.",
+}
+"""Reason -> what the operator of the site can do about it."""
+
 T = TypeVar("T")
 
 
