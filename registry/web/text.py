@@ -54,13 +54,17 @@ def short(value: Any, chars: int) -> str:
 
 def as_json(value: Any, chars: int = 20_000) -> str:
     """Return a value as indented JSON for reading and copying, with hidden characters escaped as JSON does."""
-    text = json.dumps(value, indent=2, ensure_ascii=False)
-    return short(_HIDDEN.sub(_json_escape, text), chars)
+    return short(hidden_escaped(json.dumps(value, indent=2, ensure_ascii=False)), chars)
+
+
+def hidden_escaped(text: str) -> str:
+    """Return JSON with hidden characters escaped as JSON does."""
+    return _HIDDEN.sub(_json_escape, text)
 
 
 def as_line(value: Any) -> str:
     """Return a value as JSON on one line, with hidden characters escaped as JSON does."""
-    return _HIDDEN.sub(_json_escape, json.dumps(value, ensure_ascii=False))
+    return hidden_escaped(json.dumps(value, ensure_ascii=False))
 
 
 def _json_escape(found: re.Match[str]) -> str:
