@@ -4,7 +4,7 @@ Hosts, names and queries in addresses are encoded here and nowhere else.
 """
 
 import hashlib
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -103,6 +103,9 @@ class Links:
 
     def capability(self, host: str, name: str) -> str:
         return self.to("/s/{host}/c/{name}", host=host, name=name)
+
+    def compare(self, hosts: Iterable[str]) -> str:
+        return f"{self.root}/compare?{urlencode([('host', host) for host in hosts])}"
 
     def search(self, **query: Any) -> str:
         return self.to("/search", query)

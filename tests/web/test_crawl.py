@@ -30,9 +30,9 @@ async def test_it_has_pages(api: Api) -> None:
     visits = (await api.json(f"/api/services/{PIGEON}/crawl", visits=MAX_VISITS))["data"]["visits"]
     beyond = await api.get(f"/s/{PIGEON}/crawl?page=2", headers=ASKING)
     assert len(visits) <= VISITS
-    assert "There are no further visits." in beyond.text
+    assert beyond.status_code == 404
     assert f'href="/s/{PIGEON}/crawl?page=1"' in beyond.text
-    for page in ("0", "-1", "x", "9" * 40, "99"):
+    for page in ("0", "-1", "x", "9" * 40):
         assert (await api.get(f"/s/{PIGEON}/crawl?page={page}", headers=ASKING)).status_code == 200
 
 
