@@ -16,7 +16,19 @@ from registry.edge.middleware import Rules
 from registry.edge.problems import Problem, as_problem, body, fault
 from registry.edge.requests import provide
 from registry.settings import Settings
-from registry.web import about, changes, check, claims, figures, owner, public_forms, rendering, search, service
+from registry.web import (
+    about,
+    changes,
+    check,
+    claims,
+    compare,
+    figures,
+    owner,
+    public_forms,
+    rendering,
+    search,
+    service,
+)
 from registry.web.rendering import about_host, with_doubt
 from registry.wiring import StoreUnavailable, Waypost
 
@@ -46,6 +58,7 @@ _ROUTES: Final = (
     about_host(service.EVIDENCE, service.evidence),
     about_host(service.HISTORY, service.history),
     about_host(service.CRAWL, service.crawl),
+    Route(compare.PATH, compare.compare),
     Route("/badge/{host}.svg", service.badge),
     Route(check.PATH, check.form),
     Route(check.PATH, check.check, methods=_POST),
