@@ -8,6 +8,7 @@ from starlette.responses import Response
 
 from registry.actions.feed import FeedRow, InvalidCursor
 from registry.core.changes.kinds import KINDS, LISTED, SAYS, Types, payload_of
+from registry.core.changes.words import changed_parts
 from registry.edge.problems import INVALID_CURSOR, INVALID_PARAMETER, Problem
 from registry.edge.requests import registry_of
 from registry.edge.responses import REVALIDATE, timestamp
@@ -15,7 +16,8 @@ from registry.web.asking import ask
 from registry.web.rendering import links_of, respond
 
 EVENTS: Final = 50
-_NAMED: Final = 8
+PARTS: Final = 12
+"""Parts of an event that are shown."""
 
 
 async def changes(request: Request) -> Response:
@@ -42,7 +44,6 @@ def event_row(event: FeedRow) -> Mapping[str, Any]:
     """Return what the page shows for an event. Names in it are texts of the site."""
     payload = payload_of(event.kind, event.data)
     is_redacted = bool(payload.get("redacted"))
-    capabilities = {} if is_redacted else payload.get("capabilities") or {}
     return {
         "host": event.host,
         "says": SAYS.get(event.kind, event.kind),
@@ -54,12 +55,7 @@ def event_row(event: FeedRow) -> Mapping[str, Any]:
         "name": payload.get("name"),
         "reason": payload.get("reason") or payload.get("how") or payload.get("outcome"),
         "score": payload.get("score"),
-        "changed": [str(field) for field in payload.get("changed") or ()],
-        "capabilities": [
-            (verb, [str(one["name"]) for one in named[:_NAMED]], max(0, len(named) - _NAMED))
-            for verb, named in capabilities.items()
-            if named
-        ],
+        "parts": [] if is_redacted else changed_parts(payload)[:PARTS],
     }
 
 
