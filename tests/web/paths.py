@@ -39,10 +39,16 @@ PAGES: Final = (
         LINKS.service(host)
         for host in (sites.PIGEON, sites.BIKES, sites.CARD, sites.TOOLS, sites.SLOPPY, sites.AWKWARD)
     ),
-    LINKS.service(sites.PIGEON) + "?page=2",
+    LINKS.service(sites.PIGEON) + "?c=track",
+    LINKS.service(sites.PIGEON) + "?c=" + "x" * 500,
     LINKS.capability(sites.PIGEON, "create_parcel"),
     LINKS.capability(sites.PIGEON, "price_parcel"),
     LINKS.capability(sites.TOOLS, "get_forecast"),
+    LINKS.to("/s/{host}/c/{name}", {"as": "openai-tool"}, host=sites.PIGEON, name="create_parcel"),
+    LINKS.to("/s/{host}/c/{name}", {"as": "record"}, host=sites.AWKWARD, name=sites.AWKWARD_NAME),
+    "/compare",
+    LINKS.compare((sites.PIGEON, sites.BIKES, sites.AWKWARD)),
+    LINKS.compare((sites.CARD, "unknown.example.com", "no host", "\u202e<b>", sites.TOOLS)),
     LINKS.capability(sites.AWKWARD, sites.AWKWARD_NAME),
     "/check",
     "/check?at=%2Fagent.json",
@@ -53,7 +59,6 @@ PAGES: Final = (
     LINKS.to("/opt-out/{host}", host=sites.PIGEON),
     LINKS.to("/opt-out/{host}", host="unknown.example.com"),
     *(LINKS.to("/s/{host}/crawl", host=host) for host in (sites.PIGEON, sites.NOTHING, sites.FAILING, sites.AWKWARD)),
-    LINKS.to("/s/{host}/crawl", {"page": 9}, host=sites.PIGEON),
     *(
         LINKS.to(f"/s/{{host}}/{page}", host=host)
         for page in ("evidence", "history", "recheck", "report")
@@ -77,6 +82,8 @@ SAMPLE: Final = frozenset(
         "/search?q=send+a+parcel",
         LINKS.service(sites.PIGEON),
         LINKS.capability(sites.PIGEON, "create_parcel"),
+        LINKS.compare((sites.PIGEON, sites.BIKES, sites.AWKWARD)),
+        LINKS.to("/s/{host}/history", host=sites.PIGEON),
         "/check",
         "/submit",
         LINKS.to("/s/{host}/evidence", host=sites.PIGEON),
@@ -100,6 +107,8 @@ ERRORS: Final = (
     "/search?q=parcel&cursor=x",
     "/search?q=a&domain=%3Cscript%3E.com",
     LINKS.service(sites.NOTHING), LINKS.service("unknown.example"), LINKS.service("no host"),
+    LINKS.service(sites.PIGEON) + "?page=2", LINKS.to("/s/{host}/crawl", {"page": 9}, host=sites.PIGEON),
+    LINKS.to("/s/{host}/evidence", {"page": 9}, host=sites.PIGEON),
     "/submissions/1", "/submissions/00000000-0000-4000-8000-000000000000?offset=99999999",
     LINKS.to("/opt-out/{host}", host="no host"), LINKS.to("/s/{host}/crawl", host="unknown.example"),
     LINKS.to("/s/{host}/history", {"cursor": "none"}, host=sites.PIGEON),

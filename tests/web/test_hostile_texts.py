@@ -1,8 +1,8 @@
 """Pages about services whose texts attack: nothing runs, nothing is hidden, nothing breaks the page."""
 
 import asyncio
-from collections.abc import Iterator
-from datetime import UTC, datetime
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import html5lib
@@ -18,7 +18,7 @@ from registry.wiring import Waypost, utc_now
 from registry.wiring.reference import Reference
 from tests.support import database
 from tests.support.api import _settings
-from tests.support.builders import crawl
+from tests.support.builders import Site, crawl
 from tests.support.serving import serving
 from tests.web.hostile import LENGTHY, MANY, MANY_CAPABILITIES, SHOUTING, SITES, TEMPLATE
 from tests.web.looking import THEMES, WIDTHS, Look, launched, looking
@@ -43,15 +43,17 @@ def hostile_url(
 ) -> Iterator[str]:
     folder = tmp_path_factory.mktemp("hostile")
     with database.new_database(database_server, "hostile", database_template) as name:
-        asyncio.run(_crawled(database.on(database_server, name), folder))
+        asyncio.run(crawled(database.on(database_server, name), folder, {0: SITES}))
         with serving(database_server, (name, folder), tmp_path_factory.mktemp("served")) as url:
             yield url
 
 
-async def _crawled(url: str, folder: Path) -> None:
-    store = Store(make_engine(url, pool_size=2))
+async def crawled(url: str, folder: Path, webs: Mapping[int, Mapping[str, Site]]) -> None:
+    """Crawl each of the webs, the earliest first, and index what was found. Keys: how many days ago."""
+    store, now = Store(make_engine(url, pool_size=2)), datetime.now(UTC).replace(microsecond=0)
     try:
-        await crawl(store, SITES, datetime.now(UTC).replace(microsecond=0))
+        for days in sorted(webs, reverse=True):
+            await crawl(store, webs[days], now - timedelta(days=days))
         backend = EmbeddedBackend(folder / "index")
         waypost = Waypost(
             _settings(folder),
