@@ -70,9 +70,11 @@ POLL_SECONDS: Final = 0.2
 PER_HOST: Final = 2
 """Connections of one domain in flight: to the current host, and to one it redirected from or visited before."""
 
-SPARE: Final = 256 + (checks.MAX_OPT_OUTS + checks.MAX_CLAIMS + webhooks.MAX_AT_ONCE) * PER_HOST
-"""File descriptors for the database, the resolvers, the index, open files, and a worker's checks of opt-outs and claims
-and its webhooks."""
+SPARE: Final = (
+    256 + (checks.MAX_OPT_OUTS + checks.MAX_CLAIMS + site_checks.MAX_SITE_CHECKS + webhooks.MAX_AT_ONCE) * PER_HOST
+)
+"""File descriptors for the database, the resolvers, the index, open files, and a worker's checks of opt-outs, claims
+and sites and its webhooks."""
 
 log = structlog.get_logger(__name__)
 

@@ -178,6 +178,9 @@ GETS = (
     ("/api/status", "/api/status"),
     ("", "/api/submissions/{id}"),
     ("", "/api/reports/{token}"),
+    ("", "/api/checks/{token}"),
+    ("/api/reasons", "/api/reasons"),
+    ("/api/reasons/adp.base_url", "/api/reasons/{code}"),
     ("/api/rubric", "/api/rubric"),
     (f"/api/services/{PIGEON}/identity", "/api/services/{domain}/identity"),
     ("/api/stats", "/api/stats"),
@@ -194,6 +197,7 @@ operation makes."""
 SECRETS = {
     "/api/submissions/{id}": ("/api/submissions", {"hosts": [PIGEON]}),
     "/api/reports/{token}": ("/api/reports", {"domain": PIGEON, "reason": "It is gone."}),
+    "/api/checks/{token}": ("/api/checks", {"target": "never-seen.com"}),
 }
 
 
