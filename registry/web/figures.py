@@ -119,6 +119,7 @@ async def home(request: Request) -> Response:
         "questions": await request.app.state.suggestions.get(request) if listed else (),
         "newest": newest["data"],
         "services": listed,
+        "known": counted["data"]["services"],
         "seen": counted["data"]["seen_last_day"],
         "categories": [(name, value_name("category", name), count) for name, count in categories],
         "format_count": len(formats),

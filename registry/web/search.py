@@ -150,7 +150,7 @@ async def _listed(request: Request, asked: SearchForm) -> Response:
         "last": asked.link(links, page=last if last > 1 else None),
         "before": asked.link(links, page=asked.page - 1 if asked.page > 2 else None) if asked.page > 1 else None,
         "next": asked.link(links, page=asked.page + 1) if asked.page < last else None,
-        "loosened": await _loosened(request, asked, query) if asked.filters and not answer["total"] else (),
+        "loosened": await _loosened(request, asked, query) if not answer["total"] else (),
         "canonical": _canonical(links, asked, sort) if is_shelf else None,
         "json": links.to("/api/services", query),
         "atom": links.to("/changes.atom"),

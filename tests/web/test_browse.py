@@ -155,5 +155,15 @@ async def test_an_empty_registry_says_how_to_fill_it(own_api: Api) -> None:
         assert "waypost seed file hosts.txt" in page
         assert '<ol class="rows' not in page
     start = await html(own_api, "/")
+    assert "This registry is empty" in start
     assert "Browse by category" not in start
     assert 'class="examples"' not in start
+
+
+async def test_a_registry_of_unverified_services_is_not_called_empty(own_api: Api) -> None:
+    async with own_api.store.engine.begin() as connection:
+        await connection.exec_driver_sql("UPDATE services SET trust_level = 'unverified'")
+    for path in ("/", "/search"):
+        page = await html(own_api, path)
+        assert 'Only <a href="/search?include_unverified=true" rel="nofollow">unverified services</a> are known' in page
+        assert "Nothing is listed yet" not in page
