@@ -21,7 +21,7 @@ from registry.edge.responses import REVALIDATE
 from registry.web import text
 from registry.web.asking import as_problem, as_written, ask, sent, try_on
 from registry.web.owner import OWNER_PAGE, sign_in
-from registry.web.rendering import canonical_host, links_of, respond, with_secrets
+from registry.web.rendering import canonical_host, links_of, note_doubt, respond, with_secrets
 from registry.web.sessions import SECONDS
 from registry.wiring import utc_now
 
@@ -135,6 +135,7 @@ async def check(request: Request) -> Response:
     owner = parse_token(data.get("owner_token", ""), OWNER)
     if owner is None:
         return _see(request, token.text)
+    await note_doubt(request, data["domain"])
     # With the answer itself, so that it reaches browsers that keep no cookies too: it is given out once.
     return _page(request, token, data, owner=owner)
 
@@ -162,6 +163,7 @@ async def _state(request: Request, token: Token) -> Mapping[str, Any]:
     if status >= 400:
         raise _unknown() if status == UNAUTHORIZED.status else as_problem(content)
     data: Mapping[str, Any] = content["data"]
+    await note_doubt(request, data["domain"])
     return data
 
 
