@@ -254,6 +254,7 @@ async def test_facets_count_all_shown_services(store: Store, search: SearchActio
         "format": {"adp": 2, "mcp": 1},
         "auth": {"none": 2},
         "pricing": {"free": 2},
+        "identity": {"host-checked": 2},
         "trust": {"verified": 2},
         "protocol": {},
         "domain": {"a.example": 1, "b.example": 1},
