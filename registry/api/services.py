@@ -261,7 +261,7 @@ async def status(request: Request, domain: DomainPath) -> Response:
     "/api/services/{domain}/identity",
     **describe_read(schemas.OneIdentity, UNKNOWN_SERVICE),
     summary="What is known of who serves a host",
-    description="Any host may be asked for. Of one that is not listed, nothing is known but its name.",
+    description="Any host may be asked for. Of an unlisted host, only the name is known.",
 )
 async def identity(request: Request, domain: DomainPath) -> Response:
     host = host_in(domain)

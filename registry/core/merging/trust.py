@@ -255,7 +255,7 @@ def identity_of_listing(listing: Listing) -> IdentityState:
 
 
 def meaning_of_level(level: TrustLevel) -> str:
-    """Return in one sentence what a level says where nothing is in doubt and nobody has proven the ownership."""
+    """Return in one sentence what a level says without a doubt and without a proven ownership."""
     return IDENTITIES[identity_of(level, {}, is_owned=False)].means
 
 

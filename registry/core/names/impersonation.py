@@ -116,7 +116,7 @@ _NOTHING_OWN: Final = frozenset(
     ("the", "this", "that", "is", "are", "we", "our", "it", "its", "welcome", "to", "a", "an", "here", "log", "sign",
      "in", "up", "join", "open", "visit", "continue", "connect", "pay", "buy", "send", "money", "shop", "your")
 )  # fmt: skip
-"""Words that say nothing of what somebody else made: `Log in to PayPal` reads as if PayPal had written it."""
+"""Words that name nothing of another maker: `Log in to PayPal` reads as if PayPal had written it."""
 
 _OPERATED: Final = re.compile(
     r"(?:operated by|(?:service|division|subsidiary) of|service by|we are)(?: the)?", re.IGNORECASE
