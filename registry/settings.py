@@ -351,7 +351,7 @@ MAX_UNKNOWN: Final = 20
 MAX_VALUE_CHARS: Final = 80
 MAX_REASON_CHARS: Final = 160
 NOT_SETTINGS: Final = frozenset({"WAYPOST_SHARED", "WAYPOST_SCREENSHOTS", "WAYPOST_CI_SECONDS"})
-"""Variables of this project's own tests, as are those that begin with WAYPOST_TEST_."""
+"""Variables of this project's own tests, as are all that begin with WAYPOST_TEST_."""
 
 _USER_OF_URL: Final = re.compile(r"//[^/?#@\s]*@")  # a name and a password
 _WEB_ADDRESS: Final = "an http or https address without a query, such as https://registry.example.org"

@@ -86,7 +86,7 @@ from registry.edge.routing import strict_router
 from registry.wiring import utc_now
 
 _SIMILAR_COST: Final = 1
-"""Units beyond its own: a search, of which the result is kept for some minutes."""
+"""Units of a search, beside those of the request; the result is kept for some minutes."""
 _TOOL_FORMS: Final = get_args(ToolForm)
 _SORTS = ("newest", "name", "capabilities", "score", "updated")
 # guard: untrusted-service

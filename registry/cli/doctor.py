@@ -221,7 +221,7 @@ def _database(settings: Settings, facts: DatabaseFacts) -> Iterator[Finding]:
     else:
         yield Finding("schema", "error", f"{fault[0].upper()}{fault[1:]}.")
     if facts.keeps_sessions:
-        yield Finding("session locks", "ok", "Each connection has a session of its own.")
+        yield Finding("session locks", "ok", "Each connection has its own session.")
     else:
         yield Finding("session locks", "error", "A pooler shares sessions, so locks do not hold.", POOLER_REMEDY)
     ahead = abs(facts.clock_ahead)

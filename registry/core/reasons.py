@@ -207,7 +207,7 @@ _VISITS: Final[Mapping[str, tuple[str, str, str]]] = {
     "echo_host": ("Every path of this host answers with JSON.", "Answer 404 for paths that do not exist.", _HTTP),
     "unchanged": ("The document has not changed since the last visit.", "No change is needed.", _HTTP),
     "alias": ("Another host of the same domain answers for this one.", "No change is needed.", BOT),
-    "only": ("The host serves documents, but none that describes a service.", "Add one that does.", "/formats"),
+    "only": ("The host serves documents, but none that describes a service.", "Add a document about it.", "/formats"),
     "status": ("The status of the answer decides: no body is read.", "Answer 200 with the document.", _HTTP),
     "redirected_to": ("The host redirects to another site.", "Submit that site, or serve it here.", "/submit"),
     "redirect_home": ("The address redirects to the front page.", "Answer 404 for what does not exist.", _HTTP),

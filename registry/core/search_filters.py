@@ -184,7 +184,7 @@ FILTERS: Final = (
         "identity", "identities", Choice(tuple(IdentityState)),
         Facet("identity", lambda listing: (identity_of_listing(listing),)),
         label="Identity", group=3, in_ard=True,
-        says="Only services of which this is known (`trust.identity` of a row), comma separated; may include "
+        says="Only services with these identities (`trust.identity` of a row), comma separated; may include "
         "`not-checked`.",
         brief="What is known of who serves it; without it, `not-checked` ones are left out.",
     ),
@@ -363,7 +363,7 @@ def ranges(filters: Filters) -> Mapping[str, tuple[int, int]]:
 def make_check(filters: Filters) -> Callable[[object], bool]:
     """Return a function that says whether a row with the columns of `services` passes the filters that have one."""
     named = {name: values for name, values in facet_filters(filters).items() if name in FACETS}
-    if _names_identity(filters):  # of which no row has a column
+    if _names_identity(filters):  # rows have no column for it
         named.pop("trust")
     wanted = ((FACETS[name].column, values) for name, values in named.items())
     texts = [(column, frozenset(values)) for column, values in wanted if column]

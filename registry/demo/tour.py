@@ -90,7 +90,7 @@ def demo_settings(data: Path, port: int) -> Settings:
 
 @dataclass(frozen=True, slots=True)
 class DemoRegistry:
-    """A registry over recorded sites while it runs. `sites`: those that `served` serves, by host."""
+    """A registry over recorded sites while it runs. `sites`: what `served` serves, by host."""
 
     waypost: Waypost
     report: TourReport

@@ -1,4 +1,4 @@
-"""Facts about a database server, for `waypost doctor`, `status` and `serve`: also of one that cannot be used."""
+"""Facts about a database server, for `waypost doctor`, `status` and `serve`: also if it cannot be used."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -73,7 +73,7 @@ async def examine(url: str, clock: Callable[[], datetime]) -> DatabaseFacts:
 
 
 async def _keeps_sessions(first: "psycopg.AsyncConnection[Any]", second: "psycopg.AsyncConnection[Any]") -> bool:
-    """Return whether each connection has a session of its own: a transaction pooler gives the idle one to the next."""
+    """Return whether each connection has its own session: a transaction pooler gives the idle one to the next."""
     (own,) = await _row(first, _BACKEND)
     async with second.transaction():
         (other,) = await _row(second, _BACKEND)

@@ -57,7 +57,7 @@ class SiteCheckRecord:
 
 
 class CheckCount(NamedTuple):
-    """`since`: when the first of them was requested; None if there are none."""
+    """`since`: when the first of them was requested; None without any."""
 
     number: int
     since: datetime | None

@@ -21,7 +21,7 @@ QUESTIONS: Final = (
     "send a parcel", "book a table for two", "weather for the next days", "translate a text", "buy groceries",
     "send an email",
 )  # fmt: skip
-"""Example questions; the sample web answers each. Pages show only those that this registry answers."""
+"""Example questions; the sample web answers each. Pages show only what this registry answers."""
 
 MAX_QUESTIONS: Final = 4
 NEWEST: Final = 6

@@ -143,7 +143,7 @@ async def opt_out(request: Request) -> Response:
 
 
 def _opt_out_form(request: Request, host: str, fault: str | None = None, field: str = "host") -> Response:
-    """`field`: the one that the fault is about."""
+    """`field`: the field with the fault."""
     values = {"written": as_written(host), "fault": fault, "faults": {field: fault}, **_PROOFS}
     return respond(request, "opt_out.html", values, status=400 if fault else 200)
 

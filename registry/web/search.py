@@ -195,7 +195,7 @@ def _common(
 
 
 def _groups(links: Links, asked: SearchForm, counts: Counts, total: int) -> Iterator[FacetGroup]:
-    """Yield the filters with their values among the found services: those that are set, then the most frequent."""
+    """Yield the filters with their values among the found services: what is set, then the most frequent."""
     for name, title in GROUPS.items():
         found = {value: count for value, count in counts.get(name, {}).items() if count}
         chosen = asked.values(name)

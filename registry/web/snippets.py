@@ -59,7 +59,7 @@ def _of_hosts(host: str, configuration: Mapping[str, Any]) -> Iterator[Snippet]:
         title = "Cursor and others"
     else:
         note, title = "In the list of servers of the client:", "Claude Desktop, Cursor and others"
-    yield Snippet("mcp-json", title, _json({"mcpServers": {name: entry}}), note)
+    yield Snippet("mcp-hosts", title, _json({"mcpServers": {name: entry}}), note)
 
 
 def _claude_code(name: str, entry: Mapping[str, Any]) -> str:

@@ -183,7 +183,7 @@ def listed(values: Iterable[Any], most: int = 5) -> str:
 
 
 def specific(reasons: Iterable[str], outcome: str | None) -> list[str]:
-    """Return the reasons without the one that only names the outcome: the next step says that in a sentence."""
+    """Return the reasons except any that only names the outcome: the next step says that in a sentence."""
     said = words(outcome or "none")
     return [reason for reason in reasons if not words(reason).startswith(said)]
 

@@ -35,7 +35,7 @@ PASSED: Final = {
     "semantic_type": "weather:forecast", "side_effects": "false", "domain": "old.example", "tld": "example",
     "language": "en", "category": "location", "min_score": "50", "max_score": "50", "seen_since": "2026-11-20",
     "seen_within_days": "36500", "updated_after": "2026-11-21T12:00:00Z",
-    "callable": "unknown",
+    "callable": "unknown", "identity": "host-checked",
     # docs/adding-a-filter.md: further filters
 }  # fmt: skip
 """For each filter a value that the old service passes."""

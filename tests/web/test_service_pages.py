@@ -166,7 +166,7 @@ def test_three_services_are_compared(window: Browser, base: str) -> None:
         rows = {row.locator("th").inner_text(): row for row in look.page.locator(".compared tbody tr").all()}
         assert rows["Can be called"].locator("td").all_inner_texts() == ["all", "all", "none"]
         assert rows["Credentials"].locator("td").first.inner_text() == "API key in X-Pass"
-        assert {"What it does", "Price", "Formats", "Trust", "Score", "Safety", "Last seen"} <= rows.keys()
+        assert {"What it does", "Price", "Formats", "Identity", "Score", "Safety", "Last seen"} <= rows.keys()
         field = look.page.get_by_label("Host 4")
         assert field.get_attribute("aria-invalid") == "true"
         assert "No service is listed under this host." in main_text(look)

@@ -74,7 +74,7 @@ def test_a_remote_server_is_entered_in_each_client() -> None:
     words = f"claude mcp add --transport http api-ferries-example https://{HOST}/mcp --header"
     assert texts["claude-code"] == f'{words} "Authorization: Bearer YOUR_KEY"'
     assert json.loads(texts["vscode"]) == {"servers": {"api-ferries-example": {"type": "http", **entry}}}
-    assert json.loads(texts["mcp-json"]) == {"mcpServers": {"api-ferries-example": entry}}
+    assert json.loads(texts["mcp-hosts"]) == {"mcpServers": {"api-ferries-example": entry}}
 
 
 def test_a_local_server_is_started_by_each_client() -> None:

@@ -167,7 +167,7 @@ class Bin(Shape):
 class StatisticsData(Shape):
     at: Annotated[base.Timestamp, about("When these numbers were counted: at most a minute ago.")]
     services: Annotated[int, about("That are listed.", 1)]
-    mean_score: Annotated[float | None, about("Of the listed services; null: there are none.", 94.0)]
+    mean_score: Annotated[float | None, about("Of the listed services; null without services.", 94.0)]
     seen_last_day: Annotated[int, about("Services whose documents were seen in the last 24 hours.", 1)]
     capabilities: Annotated[int, about("Of all listed services.", 3)]
     formats: Annotated[Counts, about("Services by the formats that they serve.", {"adp": 1})]
@@ -196,7 +196,7 @@ class DayFigures(Shape):
 
 class StatisticsHistoryData(Shape):
     days: Annotated[list[DayFigures], about("The earliest first. Days on which this registry did not run are missing.")]
-    earlier: Annotated[str | None, about("`until` for the days before these; null: there are none.", None)]
+    earlier: Annotated[str | None, about("`until` for the days before these; null at the first day.", None)]
 
 
 class JobState(Shape):

@@ -3,7 +3,7 @@ for it that people and agents read.
 
 Clients of ADP registries know the levels. No level says who runs a host: a certificate shows only that the answer came
 from the host, and every owner can get one. `verified` means that the documents came from their own host over
-TLS and speak for no other site (docs/adr/0023-what-verified-means.md). Beside it, this registry has words of its own,
+TLS and speak for no other site (docs/adr/0023-what-verified-means.md). Beside it, this registry has its own words,
 `IDENTITIES`, which need no such footnote (docs/adr/0055-words-of-identity.md).
 """
 
@@ -222,7 +222,7 @@ def facts_of(listing: Listing) -> dict[str, Any]:
 
 
 def resembles_json(resembles: Resemblance | None) -> dict[str, Any] | None:
-    """Return the JSON of a resemblance, without `is_mention` where it is none."""
+    """Return the JSON of a resemblance, without `is_mention` unless it is one."""
     if resembles is None:
         return None
     return {name: value for name, value in asdict(resembles).items() if value is not False}

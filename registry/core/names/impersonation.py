@@ -281,7 +281,7 @@ def _find_attached(key: str, *, is_inner: bool = False) -> KnownName | None:
 
 def _is_mention(words: Sequence[_Word], known: KnownName) -> bool:
     """Return whether words name a partner: `Invoices for PayPal`, `Gmail integration`, and nothing that only the owner
-    would add. A name in disguise or attached to another word is none."""
+    would add. A name in disguise or attached to another word does not count."""
     texts = [word.text for word in words]
     plain = next((place for place in range(len(words)) if _reads(texts, place, known)), None)
     if plain is None:

@@ -294,7 +294,7 @@ _SPELLINGS: Final = {
     "Samsung": "サムスン 삼성전자 самсунг سامسونج",
     "Spotify": "スポティファイ 스포티파이 спотифай سبوتيفاي",
 }
-"""Names as other scripts write them, without those that are ordinary words there."""
+"""Names as other scripts write them, except where that is an ordinary word."""
 
 KNOWN_NAMES: Final = tuple(
     KnownName(

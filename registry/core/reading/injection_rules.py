@@ -20,7 +20,7 @@ ROLE_MARKUP = Rule(
 HIDDEN_TEXT = Rule(
     "injection.hidden_text", WARNING, points=0, section=SAFETY, spec="Unicode UTR 36 section 3; UTS 39 section 5",
     says="A text holds characters that people cannot see and models read.",
-    fix="Write the text anew without invisible, control and direction characters.",
+    fix="Write the text again without invisible, control and direction characters.",
 )
 SECRECY = Rule(
     "injection.secrecy", WARNING, points=0, section=SAFETY, spec="OWASP LLM01:2025 Prompt Injection",

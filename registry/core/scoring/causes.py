@@ -169,7 +169,7 @@ def _follows(group: Sequence[ReportedFinding], other: Sequence[ReportedFinding])
 
 
 def _loses_capabilities(one: ReportedFinding) -> bool:
-    """Return whether the finding says why entries that callers can use were left out, or that there are none."""
+    """Return whether the finding says why entries that callers can use were left out, or that no entry is there."""
     keys = one.finding.pointer.split("/")[1:]
     return keys[:1] != [] and keys[0] in _LISTS and (len(keys) == 1 or one.rule.severity is Severity.ERROR)
 

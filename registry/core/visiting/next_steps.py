@@ -109,7 +109,7 @@ def next_step(
     alias_of: str | None = None,
     has_errors: bool = False,
 ) -> NextStep:
-    """Return what to do about a host. `holds`: those that cover it. `alias_of`: the host that answers for it.
+    """Return what to do about a host. `holds`: the holds on it. `alias_of`: the host that answers for it.
     `has_errors`: findings of severity error."""
     if state in _OF_STATE:
         return _OF_STATE[state]
