@@ -108,7 +108,11 @@ class SelfDocuments:
             found |= dict.fromkeys(SERVER_CARDS, (self._json(self._server_card(self.mcp)), _CARD))
         for path, text, kind in (
             ("/llms.txt", texts.llms_txt(self._written_base, self.mcp is not None, self.ard), "text/markdown"),
-            ("/robots.txt", texts.robots_txt(self._written_base + CATALOGUES[0]), "text/plain"),
+            (
+                "/robots.txt",
+                texts.robots_txt(self._written_base + CATALOGUES[0], f"{self._written_base}/sitemap.xml"),
+                "text/plain",
+            ),
             ("/terms", texts.terms(self._written_base, self.settings), "text/plain"),
             ("/", texts.front_page(self._written_base, self.mcp.path if self.mcp else None), "text/plain"),
         ):

@@ -113,9 +113,9 @@ def llms_txt(base: str, has_mcp: bool, ard: str | None) -> str:
     )  # fmt: skip
 
 
-def robots_txt(agentmap: str) -> str:
-    """Return robots.txt (RFC 9309): everything may be read, and the catalogue is named (ARD 0.91)."""
-    return f"User-agent: *\nAllow: /\n\nAgentmap: {agentmap}\n"
+def robots_txt(agentmap: str, sitemap: str) -> str:
+    """Return robots.txt (RFC 9309): everything may be read; the catalogue (ARD 0.91) and the sitemap are named."""
+    return f"User-agent: *\nAllow: /\n\nSitemap: {sitemap}\nAgentmap: {agentmap}\n"
 
 
 def filled(url: str, path: Mapping[str, Any], query: Mapping[str, Any]) -> str:

@@ -36,6 +36,7 @@ _POST: Final = ("POST",)
 
 _ROUTES: Final = (
     Route("/static/{name}", rendering.asset),
+    Route(rendering.ICON, rendering.asset),
     Route("/", figures.home),
     Route("/rubric", about.rubric),
     Route("/reasons", about.reasons),

@@ -108,6 +108,22 @@ class Suggestions:
         return tuple(answered)[:MAX_QUESTIONS]
 
 
+def about_registry(links: Links) -> dict[str, Any]:
+    """Return what the start page says about itself to search engines (schema.org, as JSON-LD)."""
+    address = links.absolute("/search") + "?q={search_term_string}"
+    return {
+        "@context": "https://schema.org",
+        "@type": "WebSite",
+        "name": "waypost",
+        "url": links.absolute("/"),
+        "potentialAction": {
+            "@type": "SearchAction",
+            "target": {"@type": "EntryPoint", "urlTemplate": address},
+            "query-input": "required name=search_term_string",
+        },
+    }
+
+
 async def home(request: Request) -> Response:
     newest, counted = await asyncio.gather(
         ask(request, "/api/services", {"limit": str(NEWEST), "facets": "category,format"}), ask(request, "/api/stats")
@@ -125,6 +141,7 @@ async def home(request: Request) -> Response:
         "format_count": len(formats),
         "formats": formats[:_FORMATS],
         "format_total": len(FORMAT_BY_SLUG),
+        "json_ld": about_registry(links_of(request)),
     }
     return respond(request, "home.html", values, headers={"Link": request.app.state.start_links})
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from importlib.resources import files
 from typing import Any, Final
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import quote, urlencode, urlsplit
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.requests import Request
@@ -22,7 +22,7 @@ from registry.core.merging.trust import IDENTITIES, host_doubt
 from registry.core.names.domains import InvalidName, host_syntax
 from registry.core.reasons import citation_link, visit_code
 from registry.edge.problems import NOT_FOUND, UNKNOWN_SERVICE, Problem
-from registry.edge.responses import CACHED, NEVER_KEPT, encoded_response, path_segment
+from registry.edge.responses import CACHED, NEVER_KEPT, PAGE, encoded_response, path_segment
 from registry.settings import Settings
 from registry.web import text
 from registry.web.asking import ask
@@ -31,7 +31,10 @@ from registry.wiring import utc_now
 # --- the stylesheet, the script and the icon, at addresses that hold a hash of their content
 
 STATIC: Final = "/static"
-_TYPES: Final = {"css": "text/css; charset=utf-8", "js": "text/javascript; charset=utf-8", "svg": "image/svg+xml"}
+_TYPES: Final = {"css": "text/css; charset=utf-8", "js": "text/javascript; charset=utf-8", "svg": "image/svg+xml"} | {
+    "png": "image/png",
+    "ico": "image/x-icon",
+}
 _FOREVER: Final = "public, max-age=31536000, immutable"
 _CONTENTS: Final = {
     item.name: item.read_bytes()
@@ -48,7 +51,10 @@ def _address(name: str, content: bytes) -> str:
 ADDRESSES: Final = {name: _address(name, content) for name, content in _CONTENTS.items()}
 """Name of a file -> its path. A changed file has another one, so browsers may keep each forever."""
 
-_BY_ADDRESS: Final = {address: name for name, address in ADDRESSES.items()}
+ICON: Final = "/favicon.ico"
+"""Browsers and programs that read no page ask for the icon here."""
+
+_BY_ADDRESS: Final = {address: name for name, address in ADDRESSES.items()} | {ICON: "favicon.ico"}
 
 
 async def asset(request: Request) -> Response:
@@ -56,7 +62,8 @@ async def asset(request: Request) -> Response:
     name = _BY_ADDRESS.get(request.scope["path"])
     if name is None:
         raise Problem(NOT_FOUND, "There is no such file.")
-    return Response(_CONTENTS[name], 200, {"Cache-Control": _FOREVER}, _TYPES[name.rpartition(".")[2]])
+    cache = PAGE if request.scope["path"] == ICON else _FOREVER
+    return Response(_CONTENTS[name], 200, {"Cache-Control": cache}, _TYPES[name.rpartition(".")[2]])
 
 
 # --- pages and the links between them
@@ -89,7 +96,11 @@ class Links:
 
     def absolute(self, path: str, query: Mapping[str, Any] | None = None, /, **values: str) -> str:
         """Return the link with the origin, for use outside the page."""
-        return self.base + self.to(path, query, **values).removeprefix(self.root)
+        return self.with_origin(self.to(path, query, **values))
+
+    def with_origin(self, link: str) -> str:
+        """Return a link that another method returned, for use outside the page."""
+        return self.base + link.removeprefix(self.root)
 
     def inside(self, url: str) -> str:
         """Return the link for a URL of this registry, as the API writes it."""
@@ -154,6 +165,15 @@ TITLES: Final[Mapping[str, str]] = {
 }
 """Slug of a problem type -> heading of the page about an error. Others have the title of their type."""
 
+INDEXED: Final = frozenset(
+    {
+        "home.html", "rubric.html", "reasons.html", "reason.html", "formats.html", "format.html", "problems.html",
+        "problem.html", "bot.html", "docs.html", "changes.html", "stats.html", "status.html", "service.html",
+        "check.html", "submit.html", "opt_out.html", "claims.html",
+    }
+)  # fmt: skip
+"""Pages for search engines, at their path without a query. Others have `noindex`, unless they name a canonical URL."""
+
 _AGAIN: Final = frozenset({429, 503})
 
 
@@ -194,7 +214,7 @@ class Pages:
         """Return a page. A name that is missing in `values` raises, so that nothing is left empty by mistake."""
         return (
             self._environment.get_template(template)
-            .render({"now": utc_now(), "path": "", "doubt": None, **values})
+            .render({"now": utc_now(), "path": "", "doubt": None, "canonical": None, "json_ld": None, **values})
             .encode()
         )
 
@@ -234,8 +254,10 @@ def respond(
     headers: Mapping[str, str] | None = None,
 ) -> Response:
     """Return the response with a page, with an ETag if its status is 200."""
+    pages, path = pages_of(request), request.scope["path"]
     doubt = getattr(request.state, "doubt", None)
-    body = pages_of(request).render(template, {"path": request.scope["path"], "doubt": doubt, **values})
+    canonical = pages.links.base + quote(path) if template in INDEXED and status == 200 else None
+    body = pages.render(template, {"path": path, "doubt": doubt, "canonical": canonical, **values})
     every = {**SECURITY, **(headers or {})}
     if status == 200:
         return encoded_response(request, body, cache=cache, headers=every, media_type=HTML)

@@ -12,8 +12,9 @@ from registry.core.merging.trust import IDENTITIES
 from registry.edge.problems import GONE, INVALID_PARAMETER, UNKNOWN_SERVICE, Problem
 from registry.edge.responses import CACHED, REVALIDATE, encoded_response
 from registry.web.asking import as_written, ask, number_of
-from registry.web.rendering import canonical_host, links_of, pages_of, respond
+from registry.web.rendering import Links, canonical_host, links_of, pages_of, respond
 from registry.web.snippets import snippets_of
+from registry.web.text import short, visible
 from registry.wiring import utc_now
 
 CAPABILITIES: Final = 20
@@ -109,9 +110,22 @@ async def service(request: Request, host: str) -> Response:
         "claims": sorted(flattened(data["claims"])),
         "identity": sorted(flattened(data["identity"])),
         "policies": sorted(flattened(data["policies"])),
+        "json_ld": None if data["trust"]["doubt"] else about_service(links, host, data["manifest"]),
     }
     link = f'<{links.to("/api/services/{host}", host=host)}>; rel="alternate"; type="application/json"'
     return respond(request, "service.html", values, cache=REVALIDATE, headers={"Link": link})
+
+
+def about_service(links: Links, host: str, manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what the page says about a service to search engines (schema.org, as JSON-LD)."""
+    said = {name: visible(short(manifest.get(name), chars)) for name, chars in (("name", 200), ("description", 500))}
+    return {
+        "@context": "https://schema.org",
+        "@type": "WebAPI",
+        **{name: value for name, value in said.items() if value},
+        "url": f"https://{host}/",
+        "mainEntityOfPage": links.absolute(SERVICE, host=host),
+    }
 
 
 def filtered(capabilities: Sequence[Mapping[str, Any]], wanted: str) -> list[Mapping[str, Any]]:
@@ -309,6 +323,7 @@ async def capability(request: Request, host: str) -> Response:
         "service": service["data"],
         "record": record,
         "title": record.get("title") or record.get("name") or name,
+        "canonical": links_of(request).absolute("/s/{host}/c/{name}", host=host, name=str(record.get("name") or name)),
         "snippets": [one for one in snippets_of(host, record.get("call"), None) if one.name != "curl"],
         "forms": FORMS,
         "shown": shown,

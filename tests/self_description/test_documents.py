@@ -288,8 +288,10 @@ def test_llms_txt_has_a_title_a_summary_and_lists_of_links() -> None:
     assert len(sections) == 4
 
 
-def test_robots_txt_allows_all_and_names_the_catalogue() -> None:
-    robots = Robots.parse(documents().by_path["/robots.txt"][0].encode())
+def test_robots_txt_allows_all_and_names_the_catalogue_and_the_sitemap() -> None:
+    text = documents().by_path["/robots.txt"][0]
+    assert f"\nSitemap: {BASE}/sitemap.xml\n" in text
+    robots = Robots.parse(text.encode())
     assert all(robots.allowed(BASE + path) for path in documents().paths)
     assert [pointer.url for pointer in robots.pointers] == [BASE + CATALOGUES[0]]
 
