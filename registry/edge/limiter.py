@@ -157,16 +157,18 @@ def of_server_list(limit: int, *, is_scan: bool) -> int:
 
 @dataclass(slots=True)
 class Spending:
-    """What one request has taken from its client's limits so far."""
+    """What one request has taken from its client's limits so far. `is_flat`: it pays one price, or none, for all that
+    it asks for inside."""
 
     client: str
     work: RateLimiter
     submissions: RateLimiter
+    is_flat: bool = False
     met: dict[str, Allowance] = field(default_factory=dict)
 
     def charge(self, units: int) -> None:
         """Take units of work; one request never takes more than half of the allowance at once. Raise Problem."""
-        if units:
+        if units and not self.is_flat:
             self.take(self.work, min(units, max(1, self.work.limit // 2)))
 
     def take_submission(self) -> None:
@@ -181,7 +183,7 @@ class Spending:
             raise Problem(
                 RATE_LIMITED,
                 f"This takes {units} of the limit `{allowance.name}`, and {allowance.remaining} of {allowance.limit} "
-                f"remain. Try again in {allowance.reset} seconds.",
+                f"remain. Try again in {allowance.reset} second{'s' * (allowance.reset != 1)}.",
                 headers={"Retry-After": str(allowance.reset)},
                 limit=allowance.name,
             )
@@ -211,7 +213,7 @@ def charge_submission(request: Request) -> None:
 def charge_stored(request: Request, size: int) -> None:
     """Take units for `size` bytes that were read from the database, at most the client's remaining ones."""
     spending, units = _spending(request), of_bytes(size)
-    if spending and units:  # guard: stored-bytes
+    if spending and units and not spending.is_flat:  # guard: stored-bytes
         allowance = spending.work.take(spending.client, units, or_rest=True)
         spending.met[allowance.name] = allowance
 

@@ -77,6 +77,9 @@ _AT_ONCE = 100
 _WAITING_EACH = 100
 _WAITING = 10_000
 
+_FORM: Final = "application/x-www-form-urlencoded"
+_MAX_KEPT_FORM: Final = 65_536
+
 _FIXED_BITS = 0xF << 76 | 0b11 << 62
 _VERSION_4 = 4 << 76 | 0b10 << 62
 
@@ -89,15 +92,21 @@ class Rules:
 
     `open`: prefixes of the paths that browsers may read from anywhere (CORS). `submissions`: paths whose POST takes
     from the limit of submissions. `searches`: paths whose POST only reads, so that a client's turns limit it as they do
-    GET, and pages of other sites may send it. `tokens`: prefixes of the paths that need a token. `members`: prefix of
-    paths -> a function that returns further members of a problem, for protocols with their own errors. `kept`: path ->
-    a function that returns headers and body, in a coding, of the cached 200 for a GET request. `error_page` makes the
-    page about a problem for clients that prefer HTML; at most one interface has one.
+    GET, and pages of other sites may send it. `views`: first segments of the paths of pages, and `shared_views`: paths
+    that are pages for clients that prefer HTML; a read of one takes one of the client's views, whatever it asks for
+    inside. `free`: beginnings of the paths whose reads cost nothing, because one page shows many of them. `tokens`:
+    prefixes of the paths that need a token. `members`: prefix of paths -> a function that returns further members of a
+    problem, for protocols with their own errors. `kept`: path -> a function that returns headers and body, in a coding,
+    of the cached 200 for a GET request. `error_page` makes the page about a problem for clients that prefer HTML; at
+    most one interface has one.
     """
 
     open: tuple[str, ...] = ()
     submissions: frozenset[str] = frozenset()
     searches: frozenset[str] = frozenset()
+    views: frozenset[str] = frozenset()
+    shared_views: frozenset[str] = frozenset()
+    free: tuple[str, ...] = ()
     tokens: tuple[str, ...] = ()
     members: Mapping[str, ProblemMembers] = field(default_factory=dict)
     kept: Mapping[str, KeptResponse] = field(default_factory=dict)
@@ -110,11 +119,19 @@ class Rules:
             tuple(path for one in every for path in one.open),
             frozenset().union(*(one.submissions for one in every)),
             frozenset().union(*(one.searches for one in every)),
+            frozenset().union(*(one.views for one in every)),
+            frozenset().union(*(one.shared_views for one in every)),
+            tuple(path for one in every for path in one.free),
             tuple(path for one in every for path in one.tokens),
             {path: members for one in every for path, members in one.members.items()},
             {path: kept for one in every for path, kept in one.kept.items()},
             next((one.error_page for one in every if one.error_page is not None), None),
         )
+
+    def is_view(self, scope: Scope) -> bool:
+        """Return True if a read of this path opens a page."""
+        path = scope["path"]
+        return "/" + path.split("/", 2)[1] in self.views or (path in self.shared_views and prefers_html(scope))
 
     def rendered(self, problem: Problem, scope: Scope) -> Response:
         """Return the answer, with the members that the interface of this path gives to all of its problems."""
@@ -128,7 +145,8 @@ class Rules:
 
 
 class RequestMiddleware:
-    """Allows `read_rate` units of work per minute and `submit_rate` submissions per hour and client."""
+    """Allows each client `read_rate` units of work and `page_rate` pages per minute, and `submit_rate` submissions per
+    hour."""
 
     def __init__(
         self, app: ASGIApp, rules: Rules, settings: Settings, metrics: RequestMetrics | None,
@@ -138,6 +156,7 @@ class RequestMiddleware:
         self._rules = rules
         self._public_url = settings.public_url
         self._work = RateLimiter("work", settings.read_rate, 60, time.monotonic)
+        self._views = RateLimiter("pages", settings.page_rate, 60, time.monotonic)
         self._submissions = RateLimiter("submissions", settings.submit_rate, 3_600, time.monotonic)
         self._reads = Turns(_AT_ONCE, AT_ONCE_EACH, _WAITING, _WAITING_EACH)
         self._clients = ClientIdentifier(settings.trusted_proxies)
@@ -236,32 +255,33 @@ class RequestMiddleware:
         problem = sender.refusal or problem
         if problem is not None and not sender.started:
             sender.refusal = None
+            if problem.kind is problems.RATE_LIMITED and not scope["waypost.open"] and prefers_html(scope):
+                await _keep_form(scope, headers, receive)
             scope[LIMIT] = problem.members.get("limit")
             await self._rules.rendered(problem, scope)(scope, receive, sender)
 
     async def _call_within_limits(self, scope: Scope, headers: Headers, receive: Receive, sender: "_Sender") -> None:
         client = self._clients.key(_peer(scope), ",".join(headers.getlist("x-forwarded-for")))
-        spending = Spending(client, self._work, self._submissions)
+        limit = self._limit_of(scope, headers)
+        spending = Spending(client, self._work, self._submissions, is_flat=limit is None or limit is self._views)
         scope.update({"waypost.client": client, "waypost.spending": spending})
         send = Compressing(sender, scope["headers"])
         if scope["path"] in _UNLIMITED:
             await self._app(scope, _limit_body(receive, spending, 0, sender), send)
             return
         sender.spending = spending
-        is_post = scope["method"] == "POST"
-        is_submission = is_post and scope["path"] in self._rules.submissions
-        limit = self._submissions if is_submission else self._work
         try:
             declared_length = _declared_length(headers)
         except Problem:
-            spending.take(limit)
+            spending.take(limit or self._work)
             raise
         self._refuse_cross_site(scope, headers)
-        spending.take(limit)
+        if limit is not None:
+            spending.take(limit)
         with _closing_connection():
             spending.charge(of_bytes(declared_length))  # guard: declared-bytes
         receive = _limit_body(receive, spending, declared_length, sender)
-        if scope["method"] != "GET" and not (is_post and scope["path"] in self._rules.searches):
+        if scope["method"] != "GET" and not (scope["method"] == "POST" and scope["path"] in self._rules.searches):
             # all other requests are bounded where they compute
             await self._app(scope, receive, send)
             return
@@ -272,6 +292,17 @@ class RequestMiddleware:
         with contextlib.closing(taken) as turn:
             sender.turn = scope["waypost.turn"] = turn
             await self._app(scope, receive, send)
+
+    def _limit_of(self, scope: Scope, headers: Headers) -> RateLimiter | None:
+        """Return the limit from which this request takes one, or None if it costs nothing."""
+        path, method = scope["path"], scope["method"]
+        if method == "POST" and path in self._rules.submissions:
+            return self._submissions
+        if method != "GET" or "content-length" in headers or "transfer-encoding" in headers:
+            return self._work  # pages are read without a body
+        if path.startswith(self._rules.free):
+            return None
+        return self._views if self._rules.is_view(scope) else self._work
 
     def _refuse_cross_site(self, scope: Scope, headers: Headers) -> None:
         """Raise Problem for a write that a page of another site sends, and for a body of the API that is not JSON,
@@ -379,6 +410,22 @@ def _limit_body(receive: Receive, spending: Spending, declared_length: int, send
         return message
 
     return receive_limited
+
+
+async def _keep_form(scope: Scope, headers: Headers, receive: Receive) -> None:
+    """Keep a small form that a limit refuses in the scope, so that the page about it can give it back."""
+    kind = headers.get("content-type", "").partition(";")[0].strip().lower()
+    if scope["method"] != "POST" or kind != _FORM or not 0 < _declared_length(headers) <= _MAX_KEPT_FORM:
+        return
+    body, is_whole = bytearray(), False
+    while not is_whole and len(body) <= _MAX_KEPT_FORM:
+        message = await receive()
+        if message["type"] != "http.request":
+            return
+        body += message.get("body", b"")
+        is_whole = not message.get("more_body")
+    if is_whole:
+        scope["waypost.form"] = bytes(body)
 
 
 @contextlib.contextmanager

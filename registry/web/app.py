@@ -1,10 +1,11 @@
 """The pages as an HTTP interface, with the table of their addresses."""
 
+from contextlib import suppress
 from typing import Final
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
@@ -13,7 +14,7 @@ from registry.core.model.listing import SearchUnavailable
 from registry.edge.interfaces import Interface
 from registry.edge.metrics import LIMIT
 from registry.edge.middleware import Rules
-from registry.edge.problems import Problem, as_problem, body, fault
+from registry.edge.problems import RATE_LIMITED, Problem, as_problem, body, fault
 from registry.edge.requests import provide
 from registry.settings import Settings
 from registry.web import (
@@ -84,6 +85,10 @@ _ROUTES: Final = (
     about_host(owner.PATH, owner.owner),
     Route(owner.PATH, owner.decide, methods=_POST),
 )
+_FREE: Final = (f"{rendering.STATIC}/", rendering.ICON, "/badge/")
+_NO_VIEWS: Final = frozenset({"/static", "/badge", "/sitemap", "/sitemap.xml", rendering.ICON})
+"""First segments of paths that are no pages. What is not free of them costs work, as in the API."""
+
 SHARED: Final = frozenset({"/", "/bot", "/docs"})
 """Paths that other interfaces answer too, for clients that do not prefer HTML."""
 
@@ -99,6 +104,9 @@ def interface(waypost: Waypost, settings: Settings, api: ASGIApp, start_links: s
     async def on_error(request: Request, error: Exception) -> Response:
         """Answer every error with a page, regardless of `Accept`: the client asked for a page."""
         problem = as_problem(request, error) or fault()
+        if problem.kind is RATE_LIMITED and request.method == "POST":
+            with suppress(ClientDisconnect, Problem, RuntimeError):  # of a body that was not read whole
+                request.scope["waypost.form"] = await request.body()
         request.scope[LIMIT] = problem.members.get("limit")
         return pages.error(request.scope, body(problem.kind, problem.detail, "", problem.members), problem.headers)
 
@@ -108,10 +116,16 @@ def interface(waypost: Waypost, settings: Settings, api: ASGIApp, start_links: s
     app.state.suggestions = figures.Suggestions()
     for kind in (Problem, HTTPException, StoreUnavailable, SearchUnavailable, Exception):
         app.add_exception_handler(kind, on_error)
+    roots = {"/" + path.split("/")[1] for path in paths} - SHARED
+    # guard: forms-of-client
+    rules = Rules(
+        open=_OPEN, submissions=_SUBMISSIONS, views=frozenset(roots - _NO_VIEWS), shared_views=SHARED & paths,
+        free=_FREE, error_page=pages.error,
+    )  # fmt: skip
     return Interface(
         app,
-        Rules(open=_OPEN, submissions=_SUBMISSIONS, error_page=pages.error),  # guard: forms-of-client
-        roots=tuple(sorted({"/" + path.split("/")[1] for path in paths} - SHARED)),
+        rules,
+        roots=tuple(sorted(roots)),
         pages=tuple(sorted(paths & SHARED)),
         name="web",
     )

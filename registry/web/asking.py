@@ -25,6 +25,10 @@ MAX_FIELDS: Final = 8
 _CONTROLS: Final = re.compile("[\x00-\x08\x0b-\x1f]")
 """No HTML may hold them. JSON that does is refused, so nothing is lost."""
 
+_SECRETS: Final = ("token", "receiver_token")
+_NAME_CHARS: Final = 40
+_MAX_AGAIN: Final = 65_536
+
 _BY_SLUG = {kind.slug: kind for kind in problems.PROBLEM_TYPES}
 
 
@@ -129,6 +133,20 @@ def _parsed(raw: bytes) -> dict[str, str]:
     if len(fields) != len(pairs):
         raise Problem(problems.BAD_REQUEST, "The form gives a field twice.")
     return {name: value.replace("\r\n", "\n") for name, value in fields.items()}  # browsers send CRLF for each line end
+
+
+def fields_again(raw: bytes) -> list[tuple[str, Markup]]:
+    """Return the fields of a form that was not taken, to be sent again; none if it is large, cannot be read or holds a
+    secret."""
+    if len(raw) > _MAX_AGAIN:
+        return []
+    try:
+        fields = _parsed(raw)
+    except Problem:
+        return []
+    if any(fields.get(name) for name in _SECRETS):
+        return []
+    return [(name[:_NAME_CHARS], as_written(value)) for name, value in fields.items() if value]
 
 
 def name_written(written: str) -> str:

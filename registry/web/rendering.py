@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from importlib.resources import files
 from typing import Any, Final
-from urllib.parse import quote, urlencode, urlsplit
+from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.requests import Request
@@ -21,11 +21,12 @@ from starlette.types import Scope
 from registry.core.merging.trust import IDENTITIES, host_doubt
 from registry.core.names.domains import InvalidName, host_syntax
 from registry.core.reasons import citation_link, visit_code
+from registry.core.wording.text import QUERY_CHARS
 from registry.edge.problems import NOT_FOUND, UNKNOWN_SERVICE, Problem
 from registry.edge.responses import CACHED, NEVER_KEPT, PAGE, encoded_response, path_segment
 from registry.settings import Settings
 from registry.web import text
-from registry.web.asking import ask
+from registry.web.asking import as_written, ask, fields_again
 from registry.wiring import utc_now
 
 # --- the stylesheet, the script and the icon, at addresses that hold a hash of their content
@@ -175,6 +176,22 @@ INDEXED: Final = frozenset(
 """Pages for search engines, at their path without a query. Others have `noindex`, unless they name a canonical URL."""
 
 _AGAIN: Final = frozenset({429, 503})
+_LIMITS: Final[Mapping[str, str]] = {
+    "pages": "Your network address has opened as many pages as one may within a minute.",
+    "work": "Your network address has asked for as much as one may within a minute.",
+    "submissions": "Your network address has sent as many forms as one may within an hour.",
+    "at-once": "Too many requests from your network address are waiting for their answers.",
+}
+"""Limit -> what the page about it says."""
+
+_WRITTEN: Final[Mapping[str, str]] = {
+    "hosts": "Hosts", "host": "Host", "target": "Host or URL", "document": "Document", "at": "Path or URL",
+    "reason": "In your words", "note": "Note", "canonical": "Stand-in host", "url": "Address", "confirm": "Host again",
+}  # fmt: skip
+"""Field of a form -> label, for the page that gives a form back. Others are choices and buttons, and not shown."""
+
+
+_MAX_QUERY: Final = 20_000
 
 
 class Pages:
@@ -219,14 +236,23 @@ class Pages:
         )
 
     def error(self, scope: Scope, content: Mapping[str, Any], headers: Mapping[str, str]) -> Response:
-        """Return the page about a problem document. It never repeats input of the client."""
+        """Return the page about a problem document. Of what the client sent it repeats the question, and the form that
+        a limit refused, both in fields."""
         slug = str(content["type"]).rpartition("/")[2]
+        after = headers.get("Retry-After") or headers.get("retry-after") or ""
+        wait = text.waiting(int(after)) if content["status"] in _AGAIN and after.isdigit() else None
+        asked = dict(parse_qsl(scope.get("query_string", b"")[:_MAX_QUERY].decode("latin-1")))
         values = {
             "slug": slug,
             "status": content["status"],
             "heading": TITLES.get(slug, content["title"]),
-            "detail": content["detail"],
-            "wait": headers.get("Retry-After") or headers.get("retry-after") if content["status"] in _AGAIN else None,
+            "detail": _LIMITS.get(str(content.get("limit")), content["detail"]),
+            "wait": wait,
+            "question": as_written(asked.get("q", "")[:QUERY_CHARS]),
+            "form": fields_again(scope.get("waypost.form", b"")),
+            "form_at": self.links.root + quote(scope["path"]),
+            "written": _WRITTEN,
+            "is_sent": scope["method"] == "POST",
             "instance": scope.get("waypost.request_id", ""),
             "host": content.get("domain"),  # canonical, as the API wrote it
             "origin": content.get("origin"),

@@ -94,6 +94,14 @@ def duration(seconds: float) -> str:
     return plural(int(seconds), "second")
 
 
+def waiting(seconds: int) -> str:
+    """Return how long to wait, rounded up to one unit: `12 seconds`, `43 minutes`."""
+    for length, unit in ((3_600, "hour"), (60, "minute")):
+        if seconds > 2 * length:
+            return plural(-(-seconds // length), unit)
+    return plural(max(1, seconds), "second")
+
+
 def relative(text: str, now: datetime) -> str:
     """Return how long ago a time is, or how far ahead, rounded down to one unit."""
     distance = now - datetime.fromisoformat(text)

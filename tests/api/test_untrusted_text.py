@@ -115,7 +115,8 @@ def _poisoned() -> dict[str, Page]:
 def _settings(folder: Path, hosts: tuple[str, ...]) -> Settings:
     connect_to = tuple(f"{host}:443:127.0.0.1:443" for host in hosts)
     return Settings(
-        data=folder, public_url="https://registry.example", read_rate=1_000_000, submit_rate=1_000_000,
+        data=folder, public_url="https://registry.example", read_rate=1_000_000, page_rate=1_000_000,
+        submit_rate=1_000_000,
         connect_to=connect_to,
     )  # fmt: skip
 

@@ -165,7 +165,7 @@ async def test_hostile_content_is_crawled_stored_and_shown_safely(tmp_path: Path
             assert reasons(statuses, "bomb.example") == {"too large (body)"}
             assert reasons(statuses, "double-bomb.example") == {"unsupported encoding (encoding:other)"}
             assert listed >= LISTED, {h: (o.outcome, o.reason, o.reasons) for h, o in statuses.items() if o}
-            unlimited = waypost.settings.model_copy(update={"read_rate": 1_000_000})
+            unlimited = waypost.settings.model_copy(update={"read_rate": 1_000_000, "page_rate": 1_000_000})
             transport = httpx2.ASGITransport(create_app(waypost, unlimited))
             async with httpx2.AsyncClient(transport=transport, base_url="http://registry.test") as client:
                 for host in SITES:

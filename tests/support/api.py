@@ -93,7 +93,8 @@ async def _crawl(url: str, folder: Path) -> None:
 def _settings(folder: Path, **changes: Any) -> Settings:
     return Settings(
         **{
-            "data": folder, "public_url": PUBLIC_URL, "read_rate": 1_000_000, "submit_rate": 1_000_000,
+            "data": folder, "public_url": PUBLIC_URL, "read_rate": 1_000_000, "page_rate": 1_000_000,
+            "submit_rate": 1_000_000,
             "connect_to": tuple(f"{host}:443:127.0.0.1:443" for host in (*SITES, NEW)), **changes,
         }
     )  # fmt: skip

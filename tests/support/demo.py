@@ -47,7 +47,7 @@ class DemoRun:
     async def client(self) -> AsyncIterator[httpx2.AsyncClient]:
         """Yield a client of the API over the crawled data."""
         async with self.opened() as waypost:
-            unlimited = waypost.settings.model_copy(update={"read_rate": 1_000_000})
+            unlimited = waypost.settings.model_copy(update={"read_rate": 1_000_000, "page_rate": 1_000_000})
             transport = httpx2.ASGITransport(create_app(waypost, unlimited))
             async with httpx2.AsyncClient(transport=transport, base_url="http://registry.test") as client:
                 yield client
@@ -106,7 +106,7 @@ def served_demo(folder: Path, sites: Path) -> Iterator[str]:
         port = free.getsockname()[1]
     command = [sys.executable, "-m", "registry.cli", "demo", "--sites", sites, "--port", str(port), "--data", data]
     environment = os.environ | NETWORK_ENVIRONMENT
-    environment |= {"WAYPOST_READ_RATE": "100000", "WAYPOST_SUBMIT_RATE": "100000"}
+    environment |= {"WAYPOST_READ_RATE": "100000", "WAYPOST_PAGE_RATE": "100000", "WAYPOST_SUBMIT_RATE": "100000"}
     forget_remains(data / "postgres")
     with log.open("wb") as output:
         demo = subprocess.Popen(

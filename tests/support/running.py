@@ -158,6 +158,7 @@ def new_data_folder(data: Path, web: Sites, authority: Path, database_url: str =
         "WAYPOST_RESOLVE": "table",
         "WAYPOST_REQUEST_DELAY": "0",
         "WAYPOST_READ_RATE": "1000000",
+        "WAYPOST_PAGE_RATE": "1000000",
         **NETWORK_ENVIRONMENT,
         "WAYPOST_CONNECT_TO": ",".join(web.connect_to()),
         "SSL_CERT_FILE": str(authority),
