@@ -1,19 +1,20 @@
-"""`/api/admin`: API keys, blocks, the audit log and the queue, for operators; and the public part of the audit log."""
+"""`/api/admin`: API keys, blocks and the audit log, for operators; and the public part of the audit log."""
 
 from collections.abc import Mapping
 from typing import Annotated, Final, Literal
 
 from fastapi import Path, Query, Request, Response
 
-from registry.actions.access import BadCursor
+from registry.actions.access import BadCursor, BadKey, KeyExceeded
 from registry.actions.maintenance.forget import HoldResult
 from registry.api.documents import describe_body, describe_read, describe_write
-from registry.api.params import DomainPath, host_in
+from registry.api.params import DomainPath, existing, host_in
 from registry.api.rows import project
 from registry.api.schemas import admin as schemas
 from registry.api.schemas.base import EXAMPLE_HOST
-from registry.core.access.audit import key_actor
+from registry.core.access.audit import SUBJECTS, key_actor
 from registry.core.access.holds import HoldKind
+from registry.core.access.tokens import ApiKey
 from registry.core.names.domains import InvalidName
 from registry.edge import parsers
 from registry.edge.bodies import read_as
@@ -25,12 +26,13 @@ from registry.edge.problems import (
     INVALID_NAME,
     INVALID_PARAMETER,
     INVALID_VALUE,
+    NOT_FOUND,
     UNKNOWN_SERVICE,
     Problem,
     invalid_cursor,
 )
 from registry.edge.requests import key_of, registry_of
-from registry.edge.responses import NOT_STORED, REVALIDATE, data_response
+from registry.edge.responses import NOT_STORED, REVALIDATE, data_response, secret_response
 from registry.edge.routing import strict_router
 
 Kind = Literal["block", "quarantine"]
@@ -88,19 +90,37 @@ async def public_audit(request: Request, limit: Limit = 50, cursor: Cursor = Non
 
 @router.get(
     "/api/admin/blocks",
-    **describe_read(schemas.Blocks, FORBIDDEN, INVALID_CURSOR, needs_token=True),
+    **describe_read(schemas.Blocks, FORBIDDEN, INVALID_CURSOR, INVALID_PARAMETER, UNKNOWN_SERVICE, needs_token=True),
     summary="All blocks and quarantines",
     description="In the order of their registrable domains. Needs a key with the scope `blocks`.",
 )
-async def blocks(request: Request, limit: Limit = 50, cursor: Cursor = None) -> Response:
-    await key_of(request, "blocks")
-    after = ("", "", "") if cursor is None else _after(cursor)
-    holds = await registry_of(request).access.holds(after, limit=limit + 1)
+async def blocks(
+    request: Request,
+    host: Annotated[
+        str | None,
+        Query(max_length=CURSOR_CHARS, description="Only those that cover this host.", examples=[EXAMPLE_HOST]),
+    ] = None,
+    limit: Limit = 50,
+    cursor: Cursor = None,
+) -> Response:
+    await key_of(request, "blocks", reads=True)
+    access, after = registry_of(request).access, ("", "", "") if cursor is None else _after(cursor)
+    holds = await (access.holds(after, limit=limit + 1) if host is None else access.holds_over(host_in(host)))
     shown = holds[:limit]
-    following = f"{shown[-1].domain}/{shown[-1].host}/{shown[-1].kind}" if len(holds) > limit else None
+    names = await access.key_names(hold.actor for hold in shown)
+    is_last = host is not None or len(holds) <= limit
+    following = None if is_last else f"{shown[-1].domain}/{shown[-1].host}/{shown[-1].kind}"
     data: schemas.BlocksData = {
         "blocks": [
-            project(schemas.Block, hold, domain=hold.host, kind=_SHOWN[hold.kind], by=hold.actor) for hold in shown
+            project(
+                schemas.Block,
+                hold,
+                domain=hold.host,
+                kind=_SHOWN[hold.kind],
+                by=hold.actor,
+                key_name=names.get(hold.actor),
+            )
+            for hold in shown
         ],
         "cursor": following,
         "untrusted_text": ["blocks.reason"],
@@ -166,24 +186,40 @@ async def unblock(
     **describe_read(schemas.AuditLog, FORBIDDEN, INVALID_CURSOR, INVALID_PARAMETER, needs_token=True),
     summary="The audit log",
     description="Who changed what and why, the latest first. `host`: only what concerns this host, decisions about "
-    "hosts above it included. Needs a key with the scope `audit`.",
+    "hosts above it included. `key_name` names the key of an author. Needs a key with the scope `audit`.",
 )
 async def audit(
     request: Request,
     host: Annotated[
         str | None, Query(max_length=CURSOR_CHARS, description="A host; any spelling of it.", examples=[EXAMPLE_HOST])
     ] = None,
+    subject: Annotated[
+        str | None, *parsers.one_of(*SUBJECTS), Query(description="Only actions that begin with it.", examples=["host"])
+    ] = None,
+    actor: Annotated[
+        str | None,
+        Query(
+            max_length=100,
+            description="Only of this actor, or of this kind: the part before the colon.",
+            examples=["key"],
+        ),
+    ] = None,
     limit: Limit = 50,
     cursor: Cursor = None,
 ) -> Response:
-    await key_of(request, "audit")
-    name = None if host is None else host_in(host)
+    await key_of(request, "audit", reads=True)
+    name, author = None if host is None else host_in(host), None if actor is None else actor.replace("\0", "")
+    access = registry_of(request).access
     try:
-        page = await registry_of(request).access.audit(limit=limit, cursor=cursor, host=name)
+        page = await access.audit(limit=limit, cursor=cursor, host=name, subject=subject, actor=author)
     except BadCursor as error:
         raise invalid_cursor(error) from None
+    names = await access.key_names(entry.actor for entry in page.entries)
     data: schemas.AuditData = {
-        "entries": [project(schemas.AuditEntry, entry, id=str(entry.id)) for entry in page.entries],
+        "entries": [
+            project(schemas.AuditEntry, entry, id=str(entry.id), key_name=names.get(entry.actor))
+            for entry in page.entries
+        ],
         "cursor": page.cursor,
         "untrusted_text": ["entries.reason", "entries.detail"],
     }
@@ -191,16 +227,86 @@ async def audit(
 
 
 @router.get(
-    "/api/admin/queue",
-    **describe_read(schemas.Queue, FORBIDDEN, needs_token=True),
-    summary="What waits",
-    description="Visits, submissions, checks of opt-outs, the index and the change feed. Needs a key with the scope "
-    "`queue`.",
+    "/api/admin/key",
+    **describe_read(schemas.OwnKey, needs_token=True),
+    summary="Your key",
+    description="The key that the request has: its name, and what it may do.",
 )
-async def queue(request: Request) -> Response:
-    await key_of(request, "queue")
-    load = await registry_of(request).figures.workload()
-    return data_response(request, project(schemas.Workload, load), cache=NOT_STORED)
+async def own_key(request: Request) -> Response:
+    return data_response(request, _key(await key_of(request, None)), cache=NOT_STORED)
+
+
+@router.get(
+    "/api/admin/keys",
+    **describe_read(schemas.Keys, FORBIDDEN, INVALID_CURSOR, needs_token=True),
+    summary="All keys",
+    description="Without their secrets, the latest first, revoked ones included. Needs a key with the scope `keys`.",
+)
+async def keys(request: Request, limit: Limit = 50, cursor: Cursor = None) -> Response:
+    await key_of(request, "keys", reads=True)
+    try:
+        page = await registry_of(request).access.key_page(limit=limit, cursor=cursor)
+    except BadCursor as error:
+        raise invalid_cursor(error) from None
+    data: schemas.KeysData = {"keys": [_key(one) for one in page.keys], "cursor": page.cursor}
+    return data_response(request, data, cache=NOT_STORED)
+
+
+@router.post(
+    "/api/admin/keys",
+    **describe_write(
+        schemas.MadeKey, FORBIDDEN, BODY_TOO_LARGE, status=201, says="Made; `token` is shown only here.",
+        body=describe_body(schemas.NewKey), needs_token=True
+    ),
+    summary="Make a key",
+    description="With at most the scopes of the key that makes it, and valid no longer. Needs a key with the scope "
+    "`keys`; the first one is made on the registry's machine.",
+)  # fmt: skip
+async def make_key(request: Request) -> Response:
+    by = await key_of(request, "keys")
+    body = await read_as(request, schemas.NewKey)
+    access, reason = registry_of(request).access, body.get("reason", "").strip()
+    try:
+        made, token = await access.make_key(body["name"], body["scopes"], days=body.get("days"), by=by, reason=reason)
+    except KeyExceeded as error:
+        raise Problem(FORBIDDEN, _sentence(error)) from None
+    except BadKey as error:
+        raise Problem(INVALID_BODY, _sentence(error)) from None
+    data: schemas.MadeKeyData = {**_key(made), "token": token.text}
+    return secret_response(data, status=201)
+
+
+@router.delete(
+    "/api/admin/keys/{id}",
+    **describe_write(
+        schemas.RevokedKey, FORBIDDEN, NOT_FOUND, INVALID_PARAMETER, needs_token=True, is_consequential=True
+    ),
+    summary="Revoke a key",
+    description="At once and for ever, your own too. A key that was revoked before is unknown. Needs a key with the "
+    "scope `keys`.",
+)
+async def revoke_key(
+    request: Request,
+    key: Annotated[str, Path(alias="id", description="The id of the key.", examples=["0123456789abcdef"])],
+    reason: Annotated[
+        str,
+        Query(max_length=schemas.BLOCK_REASON_CHARS, description="Kept in the audit log.", examples=["It was lost."]),
+    ] = "",
+) -> Response:
+    by = await key_of(request, "keys")
+    found = await registry_of(request).access.revoke_key(key.replace("\0", ""), by=by, reason=reason.strip())
+    revoked = existing(found, NOT_FOUND, "There is no such key, or it was revoked before.")
+    return data_response(request, _key(revoked), cache=NOT_STORED)
+
+
+def _key(key: ApiKey) -> schemas.Key:
+    used = key.last_used_on
+    return project(schemas.Key, key, scopes=list(key.scopes), last_used_on=None if used is None else used.isoformat())
+
+
+def _sentence(error: Exception) -> str:
+    text = str(error)
+    return f"{text[:1].upper()}{text[1:]}."
 
 
 def _after(cursor: str) -> tuple[str, str, str]:

@@ -26,6 +26,7 @@ from registry.api import (
     manifests,
     opt_outs,
     ownership,
+    queue,
     rechecks,
     reference,
     reports,
@@ -63,7 +64,7 @@ TAGS = [
 _MODULES: Final = (
     discover, discover_many, feed, atom, crawl, evidence, services, manifests, submit, submissions, rechecks, opt_outs,
     site_checks, reports, feedback, validate, health, statistics, about, key_directory, reference, copies, admin,
-    ownership,
+    queue, ownership,
 )  # fmt: skip
 """In the order in which the OpenAPI document lists their operations."""
 

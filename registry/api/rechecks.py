@@ -25,7 +25,7 @@ from registry.edge.responses import data_response, status_url
 from registry.edge.routing import strict_router
 from registry.wiring import utc_now
 
-_REFUSED: Final[Mapping[str, str]] = {
+REFUSED: Final[Mapping[str, str]] = {
     **BOUND_TEXTS,
     "too_many": "Too many hosts of this domain are waiting for their first visit.",
     "client_domain": "You submitted too many new hosts of this domain within a day.",
@@ -121,7 +121,7 @@ async def _asked(request: Request, host: str, now: datetime, *, whole_plan: bool
         raise Problem(UNKNOWN_SERVICE, "Unknown host.") from None
     if asked.state == "unknown":
         raise Problem(UNKNOWN_SERVICE, "Unknown host: submit it first.")
-    await check_refused(request, asked, now, _REFUSED)
+    await check_refused(request, asked, now, REFUSED)
     return asked
 
 

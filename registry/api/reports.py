@@ -126,7 +126,7 @@ async def reports(
     limit: Limit = 50,
     cursor: Cursor = None,
 ) -> Response:
-    await key_of(request, "reports")
+    await key_of(request, "reports", reads=True)
     try:
         page = await registry_of(request).reports.page(
             cast(tuple[ReportState, ...], states), limit=limit, cursor=cursor

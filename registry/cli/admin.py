@@ -181,7 +181,8 @@ async def add_key(
     waypost: "Waypost",
     name: Annotated[str, typer.Argument(metavar="NAME", help="Whose key it is, or what for.")],
     scopes: Annotated[
-        list[str], typer.Option("--scope", metavar="SCOPE", help="audit, blocks, queue or reports. May be repeated.")
+        list[str],
+        typer.Option("--scope", metavar="SCOPE", help="audit, blocks, keys, queue, read, reports, visits; repeatable."),
     ],
     expires: Annotated[
         int | None, typer.Option(min=1, max=3_650, metavar="DAYS", help="How long it is valid; by default for ever.")

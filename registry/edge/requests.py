@@ -58,11 +58,12 @@ def unauthorized() -> Problem:
     return Problem(UNAUTHORIZED, detail, headers={"WWW-Authenticate": "Bearer"})
 
 
-async def key_of(request: Request, scope: Scope) -> ApiKey:
-    """Return the request's key, which has the scope. Raise Problem."""
+async def key_of(request: Request, scope: Scope | None, *, reads: bool = False) -> ApiKey:
+    """Return the request's key, which has the scope; None: any key. `reads`: the scope `read` suffices. Raise
+    Problem."""
     token = bearer(request, KEY)
     try:
-        return await registry_of(request).access.check_key(token, scope)
+        return await registry_of(request).access.check_key(token, scope, reads=reads)
     except UnknownKey:
         raise unauthorized() from None
     except MissingScope:

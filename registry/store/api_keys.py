@@ -6,7 +6,7 @@ from datetime import date, datetime
 from typing import Any, Final
 from uuid import UUID
 
-from sqlalchemy import Executable, func, or_, select, update
+from sqlalchemy import Executable, func, or_, select, tuple_, update
 from sqlalchemy.dialects.postgresql import insert
 
 from registry.core.access.audit import AuditEvent
@@ -26,6 +26,23 @@ class ApiKeys(Repository):
 
     async def get(self, key: str) -> ApiKey | None:
         return next(iter(await self._keys_of(select(*_COLUMNS).where(ApiKeyRow.id == key))), None)
+
+    async def has_valid(self, *, now: datetime) -> bool:
+        """Return whether there is a key that is neither revoked nor expired."""
+        row = ApiKeyRow
+        is_valid = (row.revoked_at.is_(None), or_(row.expires_at.is_(None), row.expires_at > now))
+        return (await self._execute(select(row.id).where(*is_valid).limit(1))).first() is not None
+
+    async def names(self, keys: Collection[str]) -> dict[str, str]:
+        """Return the names of keys by id, also of revoked ones; leave out unknown ids."""
+        statement = select(ApiKeyRow.id, ApiKeyRow.name).where(ApiKeyRow.id.in_(list(keys)))
+        return dict((await self._execute(statement)).all()) if keys else {}
+
+    async def page(self, after: tuple[datetime, str] | None, *, limit: int) -> Sequence[ApiKey]:
+        """Return keys, the latest first; only those made before `after`, if given."""
+        order = (ApiKeyRow.created_at, ApiKeyRow.id)
+        statement = select(*_COLUMNS).order_by(*(column.desc() for column in order)).limit(limit)
+        return await self._keys_of(statement if after is None else statement.where(tuple_(*order) < tuple_(*after)))
 
     async def all(self) -> Sequence[ApiKey]:
         """Return all keys, also revoked ones, the oldest first."""
@@ -88,8 +105,10 @@ class Audit(Repository):
         host: str | None = None,
         hosts: Collection[str] | None = None,
         subjects: Collection[str] | None = None,
+        actor: str | None = None,
     ) -> Sequence[AuditRecord]:
-        """Return entries, the latest first. `subjects`: first words of their actions."""
+        """Return entries, the latest first. `subjects`: first words of their actions. `actor`: a kind of actor, or
+        one, such as `key:<id>`."""
         statement = select(*_AUDIT_COLUMNS).order_by(AuditRow.id.desc()).limit(limit)
         if before is not None:
             statement = statement.where(AuditRow.id < before)
@@ -99,6 +118,10 @@ class Audit(Repository):
             statement = statement.where(AuditRow.host.in_(list(hosts)))
         if subjects is not None:
             statement = statement.where(func.split_part(AuditRow.action, ".", 1).in_(list(subjects)))
+        if actor is not None:
+            statement = statement.where(
+                or_(AuditRow.actor == actor, AuditRow.actor.startswith(actor + ":", autoescape=True))
+            )
         rows = (await self._execute(statement)).mappings()
         return [AuditRecord(**{**row, "detail": decode(row["detail"])}) for row in rows]
 

@@ -1,6 +1,6 @@
-"""Counts over the whole registry, and of waiting work.
+"""Counts over the whole registry, and of waiting work, with the domains and hosts that operators look at.
 
-The counts over the registry read every row of a table, so they must be rare.
+The counts over the registry, the hosts that fail, and the seeded lists read every row of a table, so they must be rare.
 """
 
 from collections.abc import Mapping
@@ -11,6 +11,8 @@ from typing import Any, Final
 from sqlalchemy import func, select, text
 from sqlalchemy.dialects.postgresql import insert
 
+from registry.core.model.documents import ABSENCE
+from registry.core.names.seeds import OWN_LISTS
 from registry.store.claims import IDENTITY
 from registry.store.engine import decode
 from registry.store.repository import Repository, selected
@@ -63,6 +65,35 @@ SELECT count(DISTINCT (domain, host)) AS number FROM submissions WHERE asked_at 
 GROUP BY client ORDER BY number DESC LIMIT :most
 """)
 
+# The reason is of the host that is due for longest.
+_DUE = text("""
+SELECT d.domain, d.next_visit_at, d.source, d.attempts, coalesce(h.number, 0), h.host, h.why
+FROM (SELECT * FROM domains
+      WHERE next_visit_at <= :now AND lease_token IS NULL AND (next_visit_at, domain) > (:at, :domain)
+      ORDER BY next_visit_at, domain LIMIT :limit) d
+LEFT JOIN LATERAL (
+    SELECT count(*) AS number, (array_agg(host ORDER BY next_visit_at, host))[1] AS host,
+        (array_agg(next_visit_why ORDER BY next_visit_at, host))[1] AS why
+    FROM hosts WHERE domain = d.domain AND next_visit_at <= :now) h ON true
+ORDER BY d.next_visit_at, d.domain
+""")
+_LEASED = text("""
+SELECT domain, next_visit_at, source, attempts, 0, NULL, NULL FROM domains
+WHERE lease_token IS NOT NULL AND domain > :domain ORDER BY domain LIMIT :limit
+""")
+_FAILING = text("""
+SELECT host, outcome, reason, soft_failures, first_failure_at, last_visit_at, next_visit_at FROM hosts
+WHERE soft_failures > 0 ORDER BY soft_failures DESC, first_failure_at, host LIMIT :limit
+""")
+_SEEDED = text("""
+SELECT source, CASE WHEN source = ANY(:own_lists) THEN referrer END AS list, count(*),
+    count(*) FILTER (WHERE outcome IS NULL AND next_visit_at IS NOT NULL),
+    count(*) FILTER (WHERE outcome = 'found'), count(*) FILTER (WHERE outcome = ANY(:absence)),
+    count(*) FILTER (WHERE outcome <> 'found' AND NOT outcome = ANY(:absence)),
+    count(*) FILTER (WHERE outcome IS NULL AND next_visit_at IS NULL), min(created_at), max(created_at)
+FROM hosts GROUP BY 1, 2 ORDER BY max(created_at) DESC, 1, 2 LIMIT :limit
+""")
+
 _OPT_OUT_REQUESTS = text("SELECT count(*), min(asked_at) FROM opt_out_requests WHERE checked_at IS NULL")
 
 
@@ -90,6 +121,50 @@ class DayRecord:
     day: date
     at: datetime
     figures: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class QueuedDomain:
+    """A domain that is due or leased. `until`: since when it is due, or when its lease ends. `attempts`: leases since
+    the last one that was completed. `hosts`: how many of its hosts are due; `host`, `why`: the first of them."""
+
+    domain: str
+    until: datetime
+    source: str
+    attempts: int
+    hosts: int
+    host: str | None
+    why: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class FailingHost:
+    """A host whose last visits failed. `failures`: in a row, since `since`."""
+
+    host: str
+    outcome: str | None
+    reason: str
+    failures: int
+    since: datetime | None
+    last_visit_at: datetime | None
+    next_visit_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class SeededList:
+    """What became of the hosts of a source. `list`: name of the operator's list, None for sources without. `waiting`:
+    not visited yet; `closed`: not visited because the site opted out or is blocked; the others by their last visit."""
+
+    source: str
+    list: str | None
+    hosts: int
+    waiting: int
+    found: int
+    absent: int
+    failed: int
+    closed: int
+    first_at: datetime
+    last_at: datetime
 
 
 _DAY: Final = selected(DailyFiguresRow, DayRecord)
@@ -145,6 +220,24 @@ class StatisticsQueries(Repository):
         is_visited = (row.last_visit_at >= since, row.outcome.is_not(None))
         statement = select(row.outcome, func.count()).where(*is_visited).group_by(row.outcome)
         return {outcome: number for outcome, number in await self._execute(statement) if outcome}
+
+    async def due_domains(self, after: tuple[datetime, str], *, now: datetime, limit: int) -> list[QueuedDomain]:
+        """Return due domains after this time and name, in the order in which they are visited."""
+        bound = {"at": after[0], "domain": after[1], "now": now, "limit": limit}
+        return await self._list(QueuedDomain, _DUE, bound)
+
+    async def leased_domains(self, after: str, *, limit: int) -> list[QueuedDomain]:
+        """Return the domains that are being visited, after this name, in the order of their names."""
+        return await self._list(QueuedDomain, _LEASED, {"domain": after, "limit": limit})
+
+    async def failing_hosts(self, *, limit: int) -> list[FailingHost]:
+        """Return the hosts with the most failed visits in a row."""
+        return await self._list(FailingHost, _FAILING, {"limit": limit})
+
+    async def seeded(self, *, limit: int) -> list[SeededList]:
+        """Return what became of the hosts of each source and list, the last added first."""
+        bound = {"own_lists": sorted(OWN_LISTS), "absence": sorted(ABSENCE), "limit": limit}
+        return await self._list(SeededList, _SEEDED, bound)
 
     async def submitted(self, *, now: datetime, due_before: datetime) -> SubmissionCount:
         """Count the submitted hosts that are due, of domains that are due before `due_before`."""

@@ -7,7 +7,7 @@ interrupted and repeated.
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, Final, TypeVar
@@ -177,12 +177,29 @@ JOB_BY_NAME: Final = {job.name: job for job in JOBS}
 
 @dataclass(frozen=True, slots=True)
 class JobStatus:
-    """A job as `--list` shows it. `next_at`: None if not scheduled; in the past if due."""
+    """A job as `--list` shows it. `next_at`: None if not scheduled; in the past if due. `runs`: the last ones, the
+    newest first."""
 
     job: Job
     interval: timedelta
-    last: RunRecord | None
     next_at: datetime | None
+    runs: Sequence[RunRecord]
+
+    @property
+    def last(self) -> RunRecord | None:
+        return next(iter(self.runs), None)
+
+
+async def job_lines(waypost: Waypost, settings: Settings, jobs: Iterable[Job] = JOBS) -> list[JobStatus]:
+    """Return every job with its last runs and its next one."""
+    return [await _job_status(waypost, settings, job) for job in jobs]
+
+
+async def _job_status(waypost: Waypost, settings: Settings, job: Job) -> JobStatus:
+    runs = await waypost.jobs.last_runs(job.name)
+    interval = timedelta(seconds=job.interval(settings))
+    next_at = next_run(interval, [run.run for run in runs], utc_now())
+    return JobStatus(job, interval, next_at, runs)
 
 
 class Schedule:
@@ -193,8 +210,8 @@ class Schedule:
         self._has_lost_lead = False
 
     async def lines(self) -> list[JobStatus]:
-        """Return every job with its last run and its next one."""
-        return [await self._job_status(job) for job in self._jobs.values()]
+        """Return every job with its last runs and its next one."""
+        return await job_lines(self._waypost, self._tools.settings, self._jobs.values())
 
     async def run(self, stop: asyncio.Event) -> None:
         """Lead, or stand by for the leader, until stopped. Wait while the database is unavailable."""
@@ -267,10 +284,7 @@ class Schedule:
             await asyncio.gather(lost, *running.values(), return_exceptions=True)
 
     async def _job_status(self, job: Job) -> JobStatus:
-        runs = await self._waypost.jobs.last_runs(job.name)
-        interval = timedelta(seconds=job.interval(self._tools.settings))
-        next_at = next_run(interval, [run.run for run in runs], utc_now())
-        return JobStatus(job, interval, runs[0] if runs else None, next_at)
+        return await _job_status(self._waypost, self._tools.settings, job)
 
     async def _is_due(self, job: Job) -> bool:
         due = (await self._job_status(job)).next_at

@@ -9,7 +9,9 @@ import pytest
 
 from registry.core.access.audit import AuditEvent
 from registry.core.access.tokens import SCOPES, Scope
+from registry.core.names.seeds import Seed
 from registry.edge.requests import unauthorized
+from registry.wiring.schedule import JOB_BY_NAME
 from tests.api.sites import PIGEON, TOOLS
 from tests.support.api import PUBLIC_URL, Api
 from tests.support.builders import on
@@ -23,6 +25,14 @@ OPERATIONS: dict[tuple[str, str], Scope] = {
     ("DELETE", f"/api/admin/blocks/{PIGEON}"): "blocks",
     ("GET", "/api/admin/audit"): "audit",
     ("GET", "/api/admin/queue"): "queue",
+    ("GET", "/api/admin/queue/domains"): "queue",
+    ("GET", "/api/admin/queue/failing"): "queue",
+    ("GET", "/api/admin/seeds"): "queue",
+    ("GET", "/api/admin/jobs"): "queue",
+    ("POST", "/api/admin/visits"): "visits",
+    ("GET", "/api/admin/keys"): "keys",
+    ("POST", "/api/admin/keys"): "keys",
+    ("DELETE", "/api/admin/keys/0123456789abcdef"): "keys",
     ("GET", "/api/admin/reports"): "reports",
     ("POST", f"/api/admin/reports/{UUID(int=1)}"): "reports",
 }
@@ -46,7 +56,8 @@ async def shown(api: Api) -> set[str]:
 @pytest.mark.parametrize(("method", "path"), OPERATIONS)
 async def test_every_operation_needs_a_key_with_its_scope(own_api: Api, method: str, path: str) -> None:
     scope = OPERATIONS[method, path]
-    others = await key_for(own_api, *(other for other in SCOPES if other != scope))
+    reads = "read" if method == "GET" else scope
+    others = await key_for(own_api, *(other for other in SCOPES if other not in (scope, reads)))
     for headers, status in (
         ({}, 401),
         ({"Authorization": "Bearer x"}, 401),
@@ -57,8 +68,92 @@ async def test_every_operation_needs_a_key_with_its_scope(own_api: Api, method: 
         assert answer.status_code == status, answer.text
         assert ("www-authenticate" in answer.headers) == (status == 401)
     assert await rows(own_api.store, "SELECT 1 FROM listing_holds") == []
-    allowed = await ask(own_api, method, path, await key_for(own_api, scope))
-    assert allowed.status_code in (200, 400), allowed.text
+    for able in {scope, reads}:
+        allowed = await ask(own_api, method, path, await key_for(own_api, able))
+        assert allowed.status_code in (200, 400, 404), allowed.text
+
+
+async def test_a_key_makes_keys_that_can_do_and_last_no_more_and_revokes_them(own_api: Api) -> None:
+    _, token = await own_api.waypost.access.make_key("Ann", ["keys", "queue"], days=10)
+    headers = {"Authorization": f"Bearer {token.text}"}
+    own = (await ask(own_api, "GET", "/api/admin/key", headers)).json()["data"]
+    assert (own["name"], own["scopes"], own["revoked_at"]) == ("Ann", ["keys", "queue"], None)
+    body = {"name": " Ben ", "scopes": ["queue"], "days": 10, "reason": "Ben looks after it."}
+    for change, status in (
+        ({"scopes": ["blocks"]}, 403), ({"scopes": ["queue", "read"]}, 403), ({"days": 11}, 403),
+        ({"scopes": ["nothing"]}, 400), ({"scopes": []}, 400), ({"days": 0}, 400), ({"name": " "}, 400),
+        ({"name": "a\n"}, 400), ({"name": "x" * 101}, 400), ({"scopes": "queue"}, 400),
+    ):  # fmt: skip
+        answer = await ask(own_api, "POST", "/api/admin/keys", headers, json={**body, **change})
+        assert answer.status_code == status, answer.text
+    endless = {name: value for name, value in body.items() if name != "days"}
+    assert (await ask(own_api, "POST", "/api/admin/keys", headers, json=endless)).status_code == 403
+    made = await ask(own_api, "POST", "/api/admin/keys", headers, json={**body, "days": 9})
+    assert (made.status_code, made.headers["cache-control"]) == (201, "no-store, no-transform"), made.text
+    ben = made.json()["data"]
+    assert (await ask(own_api, "GET", "/api/admin/queue", {"Authorization": f"Bearer {ben['token']}"})).is_success
+    page = (await ask(own_api, "GET", "/api/admin/keys?limit=1", headers)).json()["data"]
+    assert [one["id"] for one in page["keys"]] == [ben["id"]] and "token" not in page["keys"][0]
+    after = (await ask(own_api, "GET", "/api/admin/keys", headers, params={"cursor": page["cursor"]})).json()["data"]
+    assert own["id"] in [one["id"] for one in after["keys"]] and ben["id"] not in [one["id"] for one in after["keys"]]
+    for cursor in ("x", "2026-01-01T00:00:00/", "2026-01-01T00:00:00+00:00/\0", "/" * 99):
+        refused = await ask(own_api, "GET", "/api/admin/keys", headers, params={"cursor": cursor})
+        assert refused.status_code == 400, cursor
+    for status in (200, 404):
+        gone = await ask(own_api, "DELETE", f"/api/admin/keys/{ben['id']}?reason=He+left.", headers)
+        assert gone.status_code == status, gone.text
+    assert (await ask(own_api, "DELETE", "/api/admin/keys/%00", headers)).status_code == 404
+    assert (
+        await ask(own_api, "GET", "/api/admin/queue", {"Authorization": f"Bearer {ben['token']}"})
+    ).status_code == 401
+    log = await ask(
+        own_api, "GET", f"/api/admin/audit?subject=key&actor=key:{own['id']}", await key_for(own_api, "read")
+    )
+    entries = [(one["key_name"], one["action"], one["reason"]) for one in log.json()["data"]["entries"]]
+    assert entries[:2] == [("Ann", "key.revoked", "He left."), ("Ann", "key.made", "Ben looks after it.")]
+    assert all(one["actor"] == f"key:{own['id']}" for one in log.json()["data"]["entries"])
+    assert ben["token"].rpartition("_")[2] not in log.text
+
+
+async def test_an_operator_sees_the_queue_and_has_a_host_visited(own_api: Api) -> None:
+    async def get(path: str, **query: str) -> Any:
+        answer = await ask(own_api, "GET", f"/api/admin/{path}", reading, params=query)
+        assert answer.status_code == 200, answer.text
+        return answer.json()["data"]
+
+    reading, visiting = await key_for(own_api, "read"), await key_for(own_api, "visits")
+    seeds = [Seed(f"shop-{number}.com", "shops.txt") for number in range(5)]
+    await own_api.waypost.frontier.seed(seeds, source="file")
+    found, cursor = [], ""
+    for _ in range(20):
+        page = await get("queue/domains", limit="2", **({"cursor": cursor} if cursor else {}))
+        found += [(one["domain"], one["host"], one["why"]) for one in page["domains"]]
+        if (cursor := page["cursor"]) is None:
+            break
+    assert [one for one in found if one[0].startswith("shop-")] == [
+        (f"shop-{number}.com", f"shop-{number}.com", "new") for number in range(5)
+    ]
+    assert len(found) == len(set(found))
+    assert (await get("queue/domains", state="leased"))["domains"] == []
+    assert await own_api.waypost.crawl.lease(limit=1, holder=1, only=["shop-0.com"]) is not None
+    (leased,) = (await get("queue/domains", state="leased"))["domains"]
+    assert (leased["domain"], leased["attempts"]) == ("shop-0.com", 1)
+    (shops,) = [one for one in (await get("seeds"))["lists"] if one["list"] == "shops.txt"]
+    assert (shops["source"], shops["hosts"], shops["waiting"], shops["found"]) == ("file", 5, 5, 0)
+    assert all(one["failures"] > 0 for one in (await get("queue/failing"))["hosts"])
+    jobs = await get("jobs")
+    assert {one["job"] for one in jobs["jobs"]} == set(JOB_BY_NAME) and jobs["scheduled"] is False
+    for cursor in ("x", "2026-01-01T00:00:00/a", "2026-01-01T00:00:00+00:00/\0"):
+        refused = await ask(own_api, "GET", "/api/admin/queue/domains", reading, params={"cursor": cursor})
+        assert refused.status_code == 400, cursor
+    for domain, status in ((PIGEON.upper(), 202), ("never-seen.com", 404), ("com", 400), ("\u202e", 400)):
+        body = {"domain": domain, "reason": "It was mended."}
+        asked = await ask(own_api, "POST", "/api/admin/visits", visiting, json=body)
+        assert asked.status_code == status, asked.text
+    (entry,) = (await get("audit", subject="host", actor="key"))["entries"]
+    assert (entry["action"], entry["host"], entry["reason"]) == ("host.recheck_asked", PIGEON, "It was mended.")
+    public = await own_api.json("/api/audit")
+    assert [one["reason"] for one in public["data"]["decisions"] if one["action"] == "host.recheck_asked"] == [""]
 
 
 async def test_wrong_revoked_and_expired_keys_are_told_alike(own_api: Api) -> None:

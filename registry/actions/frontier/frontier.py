@@ -20,6 +20,7 @@ from registry.actions.frontier import submit as submitting
 from registry.actions.frontier.lease import apply_opt_out, recover
 from registry.actions.frontier.recheck import Recheck, recheck_in, submit_host
 from registry.actions.mirroring.apply import refuse_in_mirror
+from registry.core.access.audit import AuditEvent
 from registry.core.access.holds import Limits
 from registry.core.names.domains import Host, InvalidName, canonical_host
 from registry.core.names.seeds import Checkpoint, Refusal, Seed, Seeds
@@ -297,6 +298,17 @@ class FrontierActions:
                 uow, named.domain, named.host, now=self._clock(), client=client, by_owner=by_owner,
                 whole_plan=whole_plan,
             )  # fmt: skip
+
+    async def recheck_for_operator(self, name: str, *, actor: str, reason: str) -> Recheck:
+        """Queue a visit of a known host before all others, as its owner can, and log who wanted it and why. Raise
+        InvalidName and DecidedAtOrigin."""
+        named, now = canonical_host(name, exempt=self._exempt), self._clock()
+        async with self._store.begin() as uow:
+            asked = await recheck_in(uow, named.domain, named.host, now=now, by_owner=True)
+            if asked.state == "queued":
+                event = AuditEvent(actor, "host.recheck_asked", named.domain, named.host, reason)
+                await uow.audit.add(event, now=now)
+            return asked
 
     async def erase_clients(self) -> int:
         """Delete the clients of submissions, claims, reports and feedback older than REMEMBERED, a bounded number of

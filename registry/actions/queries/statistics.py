@@ -19,7 +19,7 @@ from registry.core.search_filters import LIST_COUNTED
 from registry.store.catalogue import HealthReport, HealthRow, ValueCounts
 from registry.store.jobs import RunRecord
 from registry.store.statistics import SIZE_BINS as SIZE_BINS  # interfaces name them
-from registry.store.statistics import DayRecord
+from registry.store.statistics import DayRecord, FailingHost, QueuedDomain, SeededList
 from registry.store.statistics import ServiceCounts as ServiceCounts
 from registry.store.unit_of_work import Store
 
@@ -132,6 +132,10 @@ class WorkloadFigures:
     oldest_event_at: datetime | None
 
 
+MAX_FAILING: Final = 200
+MAX_LISTS: Final = 200
+_START: Final = datetime(1, 1, 2, tzinfo=UTC)  # before every time of a queue
+
 KEPT_SECONDS: Final = 60.0
 MAX_VALUE_COUNTS: Final = 256
 """Selections of services whose counts by value are kept."""
@@ -171,6 +175,8 @@ class FigureActions:
         self.statistics: Callable[[], Awaitable[RegistryStatistics]] = CachedFigure(self._count_services).get
         self._values_of = lru_cache(MAX_VALUE_COUNTS)(self._value_figure)
         self.operation: Callable[[], Awaitable[OperationFigures]] = CachedFigure(self._count_operation).get
+        self.failing: Callable[[], Awaitable[Sequence[FailingHost]]] = CachedFigure(self._find_failing).get
+        self.seeded: Callable[[], Awaitable[Sequence[SeededList]]] = CachedFigure(self._count_seeded).get
 
     async def value_counts(self, filters: Filters, names: tuple[str, ...], text: str = "") -> ValueCounts:
         """Return the number of services by value of these filters of LIST_COUNTED, kept like other figures; with `text`
@@ -278,6 +284,37 @@ class FigureActions:
             state = state_of(card.trust_level, card.seen_at, now)
             lines.append(OverallLine(line, card.trust_level, card.seen_at, state, uptime))
         return Overall(health, lines)
+
+    async def due_domains(self, *, limit: int, cursor: str | None = None) -> tuple[Sequence[QueuedDomain], str | None]:
+        """Return at most `limit` due domains, in the order of their visits, and the cursor of the next page or None.
+        Raise ValueError for another cursor."""
+        at, _, domain = (cursor or "").partition("/")
+        after = (_START, "") if cursor is None else (datetime.fromisoformat(at), domain)
+        if after[0].tzinfo is None or not domain.isprintable():
+            raise ValueError("not a cursor of this registry")
+        async with self._store.begin() as uow:
+            found = await uow.statistics.due_domains(after, now=self._clock(), limit=limit + 1)
+        last = found[limit - 1] if len(found) > limit else None
+        return found[:limit], None if last is None else f"{last.until.isoformat()}/{last.domain}"
+
+    async def leased_domains(
+        self, *, limit: int, cursor: str | None = None
+    ) -> tuple[Sequence[QueuedDomain], str | None]:
+        """Return at most `limit` domains that are being visited, and the cursor of the next page or None. Raise
+        ValueError for another cursor."""
+        if not (cursor or "").isprintable():
+            raise ValueError("not a cursor of this registry")
+        async with self._store.begin() as uow:
+            found = await uow.statistics.leased_domains(cursor or "", limit=limit + 1)
+        return found[:limit], found[limit - 1].domain if len(found) > limit else None
+
+    async def _find_failing(self) -> Sequence[FailingHost]:
+        async with self._store.read() as uow:
+            return await uow.statistics.failing_hosts(limit=MAX_FAILING)
+
+    async def _count_seeded(self) -> Sequence[SeededList]:
+        async with self._store.read() as uow:
+            return await uow.statistics.seeded(limit=MAX_LISTS)
 
     async def workload(self) -> WorkloadFigures:
         """Return the waiting work. Includes the index lag, so the first call opens the search engine (slow)."""

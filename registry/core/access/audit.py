@@ -17,6 +17,12 @@ def key_actor(key: str) -> str:
     return f"key:{key}"
 
 
+def key_of_actor(actor: str) -> str | None:
+    """Return the id of the API key that an actor is, or None."""
+    kind, _, key = actor.partition(":")
+    return key if kind == "key" else None
+
+
 def owner_actor(claim: str) -> str:
     return f"owner:{claim}"
 
@@ -24,6 +30,10 @@ def owner_actor(claim: str) -> str:
 def system_actor(job: str) -> str:
     return f"system:{job}"
 
+
+ACTOR_KINDS: Final = ("operator", "key", "owner", "system", "client")
+SUBJECTS: Final = ("host", "ownership", "report", "key")
+"""First words of all actions."""
 
 PUBLIC_SUBJECTS: Final = frozenset({"host", "ownership"})
 """Subjects of actions that everybody may know of: decisions about a host, and who speaks for it."""

@@ -53,8 +53,11 @@ KEY: Final = "key"  # the kind of their tokens: `wp_key_<id>_<secret>`
 Scope = Literal[
     "audit",  # read the audit log
     "blocks",  # block, quarantine, and end both
-    "queue",  # look into the queue
+    "keys",  # make keys with at most its own scopes, and revoke keys
+    "queue",  # look at the queue, the jobs and the seeded lists
+    "read",  # look at everything that the other scopes show; change nothing
     "reports",  # read and resolve reports
+    "visits",  # have known hosts visited next
 ]
 SCOPES: Final[tuple[Scope, ...]] = get_args(Scope)
 
@@ -82,3 +85,7 @@ class ApiKey:
 
     def may(self, scope: Scope) -> bool:
         return scope in self.scopes  # guard: key-scope
+
+    def may_read(self, scope: Scope) -> bool:
+        """Return whether the key shows what a key with this scope shows."""
+        return self.may(scope) or self.may("read")  # guard: key-reads
