@@ -19,6 +19,7 @@ from registry.edge.requests import provide
 from registry.settings import Settings
 from registry.web import (
     about,
+    admin,
     changes,
     check,
     claims,
@@ -84,6 +85,8 @@ _ROUTES: Final = (
     Route(claims.PAGE, claims.check, methods=_POST),
     about_host(owner.PATH, owner.owner),
     Route(owner.PATH, owner.decide, methods=_POST),
+    *(Route(path, admin.show) for path in admin.PATHS),
+    *(Route(path, admin.decide, methods=_POST) for path in admin.DECIDING),
 )
 _FREE: Final = (f"{rendering.STATIC}/", rendering.ICON, "/badge/")
 _NO_VIEWS: Final = frozenset({"/static", "/badge", "/sitemap", "/sitemap.xml", rendering.ICON})

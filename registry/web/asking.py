@@ -21,7 +21,7 @@ from registry.edge.responses import path_segment
 from registry.web import text
 
 FORM: Final = "application/x-www-form-urlencoded"
-MAX_FIELDS: Final = 8
+MAX_FIELDS: Final = 16
 _CONTROLS: Final = re.compile("[\x00-\x08\x0b-\x1f]")
 """No HTML may hold them. JSON that does is refused, so nothing is lost."""
 
