@@ -154,7 +154,9 @@ class AccessActions:
         made = ApiKey(token.id, name.strip(), tuple(sorted(set(scopes))), token.digest, now, expires_at)
         if by is not None and not set(made.scopes) <= set(by.scopes):  # guard: key-made-scopes
             raise KeyExceeded(f"this key can give only its own scopes: {', '.join(by.scopes)}")
-        if by is not None and by.expires_at and (expires_at is None or expires_at > by.expires_at):
+        if (
+            by is not None and by.expires_at and (expires_at is None or expires_at > by.expires_at)
+        ):  # guard: key-made-expiry
             raise KeyExceeded(f"this key expires on {by.expires_at:%Y-%m-%d}, and no key that it makes may last longer")
         event = AuditEvent(_author(by), "key.made", reason=reason, detail=_facts(made))
         async with self._store.begin() as uow:

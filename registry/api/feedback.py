@@ -97,7 +97,7 @@ async def give(request: Request) -> Response:
     description="The numbers of verdicts by host, the most complaints first. Needs a key with the scope `reports`.",
 )
 async def hosts(request: Request, limit: Limit = 50) -> Response:
-    await key_of(request, "reports")
+    await key_of(request, "reports", reads=True)
     found = await registry_of(request).feedback.of_hosts(limit=limit)
     data: schemas.HostsFeedbackData = {
         "hosts": [project(schemas.HostFeedback, one, domain=one.host) for one in found],
@@ -114,7 +114,7 @@ async def hosts(request: Request, limit: Limit = 50) -> Response:
     "scope `reports`.",
 )
 async def about(request: Request, domain: DomainPath) -> Response:
-    await key_of(request, "reports")
+    await key_of(request, "reports", reads=True)
     host = host_in(domain)
     shown = feedback_about(await registry_of(request).feedback.about(host))
     data: schemas.FeedbackAboutData = {"domain": host, **shown, "untrusted_text": untrusted_feedback("")}

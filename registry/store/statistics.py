@@ -126,7 +126,7 @@ class DayRecord:
 @dataclass(frozen=True, slots=True)
 class QueuedDomain:
     """A domain that is due or leased. `until`: since when it is due, or when its lease ends. `attempts`: leases since
-    the last one that was completed. `hosts`: how many of its hosts are due; `host`, `why`: the first of them."""
+    the last completed one. `hosts`: how many of its hosts are due; `host`, `why`: the first of them."""
 
     domain: str
     until: datetime

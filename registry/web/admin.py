@@ -78,8 +78,8 @@ _HOST_FORMS: Final = ("visit", "hold")
 _STATES: Final = {"open": ",".join(OPEN_STATES), "decided": ",".join(sorted(set(STATES) - set(OPEN_STATES)))}
 _NOT_VALID: Final = "This key is not valid: it was revoked, or it has expired."
 _NO_KEYS: Final = (
-    "No key of this registry is valid, so nobody can sign in. On its machine, the command waypost admin keys add "
-    "makes one."
+    "The admin area is off, because no operator has a valid key. On the registry's machine, the command waypost admin "
+    "keys add makes one."
 )
 _DONE: Final[Mapping[str, str]] = {
     "sign-in": f"You are signed in for {SECONDS // 3_600} hours in this browser.",
@@ -158,7 +158,7 @@ async def decide(request: Request) -> Response:
     operator = await _signed_in(request, written)
     if isinstance(operator, Response):
         return operator
-    if not operator.may(form.scope):  # guard: admin-scope
+    if not operator.may(form.scope):
         refusal = Refusal("", f"Your key may not do this: it lacks the scope “{form.scope}”.", FORBIDDEN.status)
         return await _page(request, operator, refusal)
     found = await form.asks(request, operator, fields)
@@ -444,7 +444,7 @@ async def _do(
 
 
 def _unexplained(fields: Mapping[str, str], name: str = "reason", most: int = REASON_CHARS) -> Refusal | None:
-    """Return the refusal of a decision without a reason, or with one that is too long."""
+    """Return the refusal of a decision without a reason, or with a reason that is too long."""
     text = fields[name].strip()
     if not text:  # guard: admin-reason
         return Refusal(name, "Write why: the audit log keeps it." if name == "reason" else "Write an answer.")

@@ -183,7 +183,7 @@ class QueuedDomain(Shape):
     domain: Annotated[str, sample("pigeonpost.example")]
     until: Annotated[base.Timestamp, about("due: its place, earlier ones first. leased: when the lease ends.")]
     source: Annotated[str, about("Who named it first.", "submission")]
-    attempts: Annotated[int, about("Visits begun since the last one that was completed.", 0)]
+    attempts: Annotated[int, about("Visits begun since the last completed one.", 0)]
     hosts: Annotated[int, about("Hosts of it that are due; 0 for leased ones.", 1)]
     host: Annotated[str | None, about("The first of them.", base.EXAMPLE_HOST)]
     why: Annotated[str | None, about("Why that host is due.", "asked")]

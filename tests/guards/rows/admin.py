@@ -117,6 +117,36 @@ GUARDS: Final = (
         (f"{_API}test_every_operation_needs_a_key_with_its_scope",),
     ),
     Guard(
+        "key-reads",
+        "only the scope `read` shows what other scopes show",
+        Edit(r' or self\.may\("read"\)', " or True"),
+        (f"{_API}test_every_operation_needs_a_key_with_its_scope",),
+    ),
+    Guard(
+        "key-made-scopes",
+        "a key makes keys with its own scopes only",
+        Edit(r"not set\(made\.scopes\) <= set\(by\.scopes\)", "False"),
+        (f"{_API}test_a_key_makes_keys_that_can_do_and_last_no_more_and_revokes_them",),
+    ),
+    Guard(
+        "key-made-expiry",
+        "a key makes no key that lasts longer",
+        Edit(r"expires_at > by\.expires_at", "False"),
+        (f"{_API}test_a_key_makes_keys_that_can_do_and_last_no_more_and_revokes_them",),
+    ),
+    Guard(
+        "admin-off",
+        "the admin area is off where no key is valid",
+        NEVER,
+        ("tests/web/test_admin_area.py::test_the_area_is_off_without_a_valid_key",),
+    ),
+    Guard(
+        "admin-reason",
+        "operators say why",
+        NEVER,
+        ("tests/web/test_admin_area.py::test_a_refusal_stands_at_its_field_and_loses_nothing",),
+    ),
+    Guard(
         "audit-public",
         "the public log tells of decisions about hosts only",
         Edit(r", subjects=PUBLIC_SUBJECTS"),
