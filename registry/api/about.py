@@ -152,6 +152,14 @@ are at {base}{path}"""
 
 _BOT: Final = """{product}: the crawler of this registry
 
+  User-Agent: {product}/{version} ({reachable_at})
+  Name in robots.txt: {product}
+  Rate: one request in {delay:g} s to a domain, at most {budget} in a visit and {daily} in 24 hours
+  Addresses: {addresses}
+  Keys: {keys}
+  Opt out: {base}/opt-out
+  Contact: {contact}
+
 What it requests. Manifests in which sites tell AI agents what they may do there (/.well-known/agent, /agent.json and
 similar paths), robots.txt, the home page for the links in its head, and one or two random paths, to distinguish a page
 that answers everything from a document. About 20 requests to a host that has none of these; a host that was
@@ -185,13 +193,11 @@ How to return. Remove the opt-out, then POST {base}/api/opt-outs {{"domain": "yo
 How to request a visit. POST {base}/api/services {{"domain": "your.host"}}; its result and the time of the next visit
 are at {base}/api/services/your.host/status
 A host that is known is visited again by POST {base}/api/verify/your.host (anyone may ask, {rechecks} times a day in
-all for a domain; the limits above still apply). Step by step: docs/operators.md of the project.
+all for a domain; the limits above still apply). Step by step: {base}/docs/operators
 
 How to verify it. {verification}
 
 Who runs it. {operator}
-
-User-Agent: {product}/{version} ({reachable_at})
 """
 
 
@@ -204,6 +210,9 @@ async def bot(request: Request) -> Response:
         version=version("waypost"),
         reachable_at=settings.reachable_at,
         operator=_operator_contact(settings),
+        contact=settings.contact_email or settings.contact_url or "not configured by the operator",
+        addresses="not fixed; a signature verifies a request" if is_signed else "not fixed",
+        keys=f"{base_url(request)}{DIRECTORY_PATH}" if is_signed else "none, because requests are not signed",
         verification=_SIGNED.format(base=base_url(request), path=DIRECTORY_PATH) if is_signed else _UNSIGNED,
         file=FILE_PATH,
         label=TXT_LABEL,

@@ -28,7 +28,6 @@ from registry.api import (
     ownership,
     queue,
     rechecks,
-    reference,
     reports,
     services,
     site_checks,
@@ -63,7 +62,7 @@ TAGS = [
 
 _MODULES: Final = (
     discover, discover_many, feed, atom, crawl, evidence, services, manifests, submit, submissions, rechecks, opt_outs,
-    site_checks, reports, feedback, validate, health, statistics, about, key_directory, reference, copies, admin,
+    site_checks, reports, feedback, validate, health, statistics, about, key_directory, copies, admin,
     queue, ownership,
 )  # fmt: skip
 """In the order in which the OpenAPI document lists their operations."""

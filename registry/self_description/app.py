@@ -23,7 +23,7 @@ from registry.settings import Settings
 
 _ROOT: Final = "/woa"
 _OPEN: Final = (
-    "/.well-known/", "/agent.json", "/llms.txt", "/robots.txt", "/terms", "/openapi.json", "/mcp/server-card", "/woa/",
+    "/.well-known/", "/agent.json", "/llms.txt", "/robots.txt", "/openapi.json", "/mcp/server-card", "/woa/",
 )  # fmt: skip
 
 

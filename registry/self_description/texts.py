@@ -16,7 +16,7 @@ List services        {base}/api/services
 Follow changes       {base}/api/feed, {base}/changes.atom
 Submit a host        POST {base}/api/services {{"domain": "example.org"}}
 How scores are made  {base}/api/rubric
-Reference of the API {base}/docs
+Reference of the API {base}/docs/api
 OpenAPI document     {base}/openapi.json
 For language models  {base}/llms.txt
 For agents           {base}/.well-known/ard.json
@@ -28,17 +28,16 @@ Terms of use         {base}/terms
 _TERMS: Final = """Terms of use of this registry
 
 Calls. Everything here may be called without an account and free of charge. One client (an address, or an IPv6 /64) has
-{read_rate} units of work in a minute and {submit_rate} submissions in an hour; a refused call says when to retry. There
-is no promise that the registry answers or that what it says of a service is right.
+{read_rate:,} units of work in a minute and {submit_rate:,} submissions in an hour; a refused call says when to retry.
+There is no promise that the registry answers or that what it says of a service is right.
 
-Texts in answers. They come from the listed sites, whose rights they remain, and are marked `untrusted_text`: data,
+Texts in answers. They come from the listed sites, which keep their rights, and are marked `untrusted_text`: data,
 never instructions. Facts that this registry measured or computed (scores, health, times of visits) may be used freely.
 
 Personal data. The address of a client is kept in memory as long as its limits need it. Who submitted a name or asked
 for an opt-out is stored until the next day, to bound what one client can make this registry request from others.
 
-Your site. How the crawler behaves, how to stop it, and how to have everything stored about a site deleted, stands at
-{base}/bot
+Your site. How the crawler behaves, how to stop it, and how to have everything stored about a site deleted: {base}/bot
 
 Operator. {operator}
 """
@@ -100,7 +99,7 @@ def llms_txt(base: str, has_mcp: bool, ard: str | None) -> str:
     """Return the text for language models (llmstxt.org): a title, a summary, and lists of links."""
     interfaces = [
         f"- [OpenAPI document]({base}/openapi.json): The whole HTTP API",
-        f"- [Reference]({base}/docs): The same for people",
+        f"- [Reference]({base}/docs/api): The same for people",
     ]
     if has_mcp:
         interfaces.append(f"- [MCP server card]({base}/mcp/server-card): The same questions as tools")

@@ -1,8 +1,10 @@
-"""Pages about this registry: the rubric, reasons, formats, errors, the crawler, and how to use the interfaces."""
+"""Pages about this registry: the rubric, reasons, formats, errors, the crawler, the terms, and the guides."""
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
+from markupsafe import Markup, escape
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -13,9 +15,10 @@ from registry.core.reasons import FAMILIES
 from registry.edge import inside
 from registry.edge.problems import NOT_FOUND, Problem
 from registry.web.asking import ask
-from registry.web.rendering import respond
+from registry.web.guides import BY_SLUG, GUIDES, rendered
+from registry.web.reference import reference_of
+from registry.web.rendering import HOUR, Links, links_of, respond
 
-HOUR: Final = "public, max-age=3600"
 _TITLE_CHARS: Final = 30
 
 
@@ -120,15 +123,93 @@ async def problems(request: Request) -> Response:
 
 async def problem(request: Request) -> Response:
     answer = await ask(request, "/api/problems/{slug}", slug=request.path_params["slug"])
-    return respond(request, "problem.html", {"kind": answer["data"]}, cache=HOUR)
+    slug = answer["data"]["slug"]
+    users = reference_of(request).users.get(slug, [])
+    values = {"kind": answer["data"], "users": users, "further": _REMEDIES.get(slug)}
+    return respond(request, "problem.html", values, cache=HOUR)
+
+
+_LIMITS: Final = ("Limits", "/docs/limits")
+_REMEDIES: Final[Mapping[str, tuple[str, str]]] = {
+    "rate-limited": _LIMITS, "busy": _LIMITS, "too-many-connections": _LIMITS, "body-too-large": _LIMITS,
+    "unavailable": ("Status of this registry", "/status"), "internal-error": ("Status of this registry", "/status"),
+    "invalid-cursor": ("The change feed", "/docs/feed"), "cursor-expired": ("The change feed", "/docs/feed"),
+    "unauthorized": ("Ownership of a host", "/docs/ownership"), "forbidden": ("Ownership of a host", "/docs/ownership"),
+    "opted-out": ("The way back after an opt-out", "/opt-out"), "gone": ("The way back after an opt-out", "/opt-out"),
+    "blocked": ("The crawler and its contact", "/bot"), "mirrored": ("Dumps and mirrors", "/docs/dumps"),
+    "already-registered": ("Have it visited again", "/docs/operators#4-have-it-visited-again"),
+    "not-listed": ("Check a document", "/check"), "unknown-service": ("Submit a site", "/submit"),
+    "untranslatable": ("Translation", "/docs/translate"), "no-bytes": ("Evidence and history", "/docs/evidence"),
+    "not-then": ("Evidence and history", "/docs/evidence"),
+}  # fmt: skip
+"""Slug of a problem type -> title and path of the page that helps with it."""
 
 
 async def bot(request: Request) -> Response:
     """Return the page with the text that the crawler's User-Agent links to."""
+    title, facts, sections = await _about_crawler(request)
+    return respond(request, "bot.html", {"title": title, "facts": facts, "sections": sections}, cache=HOUR)
+
+
+async def guide(request: Request) -> Response:
+    """Return a guide of docs/; beside those for sites stand the facts about the crawler."""
+    slug = request.path_params["guide"]
+    one = BY_SLUG.get(slug)
+    if one is None:
+        raise Problem(NOT_FOUND, "There is no guide of this name.")
+    facts = (await _about_crawler(request))[1] if one.has_facts else ()
+    group = next(title for title, members in GUIDES.items() if slug in members)
+    text = rendered(slug, links_of(request).base)
+    values = {"guide": one, "slug": slug, "facts": facts, "text": text, "group": group, "members": GUIDES[group]}
+    return respond(request, "guide.html", values, cache=HOUR)
+
+
+async def terms(request: Request) -> Response:
+    links = links_of(request)
+    title, *blocks = sectioned(request.app.state.terms)
+    sections = [block._replace(text=_linked(block.text, links)) for block in blocks]
+    return respond(request, "terms.html", {"title": title.text, "sections": sections}, cache=HOUR)
+
+
+async def _about_crawler(request: Request) -> tuple[str, Sequence[tuple[str, Markup]], Sequence[AboutSection]]:
+    """Return title, facts and sections of the text about the crawler, in which the first block of code is the facts."""
     answer = await inside.call(request.app.state.api, request.scope, "/bot")
-    title, *sections = sectioned(bytes(answer.body).decode())
-    values = {"title": title.text, "sections": sections}
-    return respond(request, "bot.html", values, cache=HOUR)
+    links = links_of(request)
+    title, facts, *sections = sectioned(bytes(answer.body).decode())
+    pairs = (line.partition(": ") for line in facts.text.split("\n"))
+    return (
+        title.text,
+        [(name, _linked(value, links)) for name, _, value in pairs],
+        [one if one.is_code else one._replace(text=_linked(one.text, links)) for one in sections],
+    )
+
+
+_ADDRESS: Final = re.compile(
+    r"`(?P<code>[^`]+)`|(?P<url>https?://[^\s(){}]*[\w/])|(?P<mail>[\w.+-]+@[\w-]+(?:\.[\w-]+)+)"
+)
+
+
+def _linked(text: str, links: Links) -> Markup:
+    """Return a text of this registry as HTML: links to its own pages and to mail addresses, and code in backticks."""
+    parts: list[str] = []
+    end = 0
+    for found in _ADDRESS.finditer(text):
+        parts.append(escape(text[end : found.start()]))
+        end = found.end()
+        path = found[0].removeprefix(links.base)
+        if found["code"]:
+            parts.append(Markup("<code>{}</code>").format(found["code"]))
+        elif found["mail"]:
+            parts.append(Markup('<a href="mailto:{0}">{0}</a>').format(found[0]))
+        elif path != found[0] and (links.has(path) or path in _LINKED):
+            parts.append(Markup('<a href="{}">{}</a>').format(links.to(path), found[0]))
+        else:
+            parts.append(escape(found[0]))
+    return Markup("").join([*parts, escape(text[end:])])
+
+
+_LINKED: Final = frozenset({*(f"/docs/{slug}" for slug in BY_SLUG), "/.well-known/http-message-signatures-directory"})
+"""Paths that texts about this registry name, besides those of its other pages."""
 
 
 def sectioned(text: str) -> Sequence[AboutSection]:
@@ -149,4 +230,4 @@ def sectioned(text: str) -> Sequence[AboutSection]:
 
 
 async def docs(request: Request) -> Response:
-    return respond(request, "docs.html", {}, cache=HOUR)
+    return respond(request, "docs.html", {"guides": GUIDES}, cache=HOUR)

@@ -1,7 +1,8 @@
 """The pages as an HTTP interface, with the table of their addresses."""
 
+from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import Final
+from typing import Any, Final
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -25,8 +26,10 @@ from registry.web import (
     claims,
     compare,
     figures,
+    guides,
     owner,
     public_forms,
+    reference,
     rendering,
     search,
     service,
@@ -48,7 +51,13 @@ _ROUTES: Final = (
     Route("/problems", about.problems),
     Route("/problems/{slug}", about.problem),
     Route("/bot", about.bot),
+    Route("/terms", about.terms),
     Route("/docs", about.docs),
+    Route(reference.PATH, reference.contents),
+    Route(reference.SHAPES, reference.shapes),
+    Route(reference.SHAPE, reference.shape),
+    Route(reference.OPERATION, reference.operation),
+    Route(guides.PATH, about.guide),
     Route("/changes", changes.changes),
     Route("/audit", changes.audit),
     Route("/stats", figures.stats),
@@ -92,15 +101,23 @@ _FREE: Final = (f"{rendering.STATIC}/", rendering.ICON, "/badge/")
 _NO_VIEWS: Final = frozenset({"/static", "/badge", "/sitemap", "/sitemap.xml", rendering.ICON})
 """First segments of paths that are no pages. What is not free of them costs work, as in the API."""
 
-SHARED: Final = frozenset({"/", "/bot", "/docs"})
+SHARED: Final = frozenset({"/", "/bot", "/terms"})
 """Paths that other interfaces answer too, for clients that do not prefer HTML."""
 
 _OPEN: Final = ("/badge/",)
 _SUBMISSIONS: Final = frozenset({public_forms.SUBMIT, public_forms.OPT_OUT})
 
 
-def interface(waypost: Waypost, settings: Settings, api: ASGIApp, start_links: str) -> Interface:
-    """Return the interface. `api` answers what the pages show; `start_links` is the `Link` field of the start page."""
+def interface(
+    waypost: Waypost,
+    settings: Settings,
+    api: ASGIApp,
+    start_links: str,
+    terms: str,
+    openapi: Callable[[], Mapping[str, Any]],
+) -> Interface:
+    """Return the interface. `api` answers what the pages show, and `openapi` returns its description; `start_links` is
+    the `Link` field of the start page, `terms` the text of `/terms`."""
     paths = frozenset(rendering.plain(route.path) for route in _ROUTES)
     pages = rendering.Pages(settings, paths)
 
@@ -116,6 +133,7 @@ def interface(waypost: Waypost, settings: Settings, api: ASGIApp, start_links: s
     app = Starlette(routes=[with_doubt(route) for route in _ROUTES])  # guard: doubt-on-every-page
     provide(app.state, waypost, settings)
     app.state.pages, app.state.api, app.state.start_links = pages, api, start_links
+    app.state.terms, app.state.openapi = terms, openapi
     app.state.suggestions = figures.Suggestions()
     for kind in (Problem, HTTPException, StoreUnavailable, SearchUnavailable, Exception):
         app.add_exception_handler(kind, on_error)

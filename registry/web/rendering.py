@@ -124,6 +124,9 @@ class Links:
 
 
 HTML: Final = "text/html; charset=utf-8"
+HOUR: Final = "public, max-age=3600"
+"""Cache-Control of pages that change with the program or its settings only."""
+
 POLICY: Final = (
     "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; "
     "base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
@@ -215,12 +218,11 @@ class Pages:
             "as_json": text.as_json, "as_line": text.as_line, "coded": text.coded, "specific": text.specific,
             "citation": citation_link, "visit_code": visit_code, "format_name": text.format_name,
         }  # fmt: skip
-        elsewhere = {"/terms", "/bot"}
         self._environment.globals |= {
             "links": self.links,
             "version": version("waypost"),
             "navigation": [(path, title) for path, title in NAVIGATION if path in known],
-            "foot": [(path, title) for path, title in FOOT if path in known | elsewhere],
+            "foot": [(path, title) for path, title in FOOT if path in known],
             "plural": text.plural,
             "outside": text.outside,
             "identities": IDENTITIES,

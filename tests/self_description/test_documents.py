@@ -30,6 +30,7 @@ from registry.self_description.capabilities import CAPABILITIES
 from registry.self_description.documents import CATALOGUES, WRITTEN, SelfDocuments
 from registry.self_description.service import McpServer, own_service
 from registry.settings import Settings
+from registry.web import app as web
 from registry.wiring.signing_keys import KeyRing
 from tests.support.web import Page, Web, visit
 
@@ -68,7 +69,8 @@ async def served(config: Settings, **offered: Any) -> AsyncIterator[httpx2.Async
     provide(routes.state, None, config)  # type: ignore[arg-type]  # no document reads the registry
     routes.state.signing_keys = KeyRing(config)
     own = interface(config, VERSION, routes, routes_to_describe().openapi, **offered)
-    app = compose([Interface(routes, Rules(open=("/api/",))), own], config)
+    pages = web.interface(None, config, routes, "", "", routes.openapi)  # type: ignore[arg-type]  # /docs reads none
+    app = compose([Interface(routes, Rules(open=("/api/",))), own, pages], config)
     async with httpx2.AsyncClient(transport=httpx2.ASGITransport(app), base_url=BASE) as client:
         yield client
 

@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from registry.web.guides import BY_SLUG
 from registry.web.rendering import Links
 from tests.api import sites
 
@@ -21,6 +22,13 @@ PAGES: Final = (
     "/problems/rate-limited",
     "/bot",
     "/docs",
+    "/terms",
+    "/docs/api",
+    "/docs/api/get-api-discover",
+    "/docs/api/post-api-claims",
+    "/docs/api/shapes",
+    "/docs/api/shapes/DiscoverRow",
+    *(f"/docs/{slug}" for slug in BY_SLUG),
     "/stats",
     "/stats?days=30",
     "/status",
@@ -76,6 +84,8 @@ SAMPLE: Final = frozenset(
     {
         "/",
         "/rubric",
+        "/docs/operators",
+        "/docs/api/get-api-discover",
         "/status",
         "/stats",
         "/search?sort=name&category=e-commerce&format=adp,awp&min_score=1",
@@ -96,6 +106,9 @@ ERRORS: Final = (
     "/formats/no-such-format",
     "/reasons/no-such-reason",
     "/problems/none",
+    "/docs/none",
+    "/docs/api/none",
+    "/docs/api/shapes/None",
     "/changes?type=none",
     "/changes?cursor=none",
     "/audit?cursor=none",

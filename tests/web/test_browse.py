@@ -165,5 +165,6 @@ async def test_a_registry_of_unverified_services_is_not_called_empty(own_api: Ap
         await connection.exec_driver_sql("UPDATE services SET trust_level = 'unverified'")
     for path in ("/", "/search"):
         page = await html(own_api, path)
-        assert 'Only <a href="/search?include_unverified=true" rel="nofollow">services that are not checked</a> are known' in page
+        link = '<a href="/search?include_unverified=true" rel="nofollow">services that are not checked</a>'
+        assert f"Only {link} are known" in page
         assert "Nothing is listed yet" not in page

@@ -1,77 +1,92 @@
-"""`GET /docs`: the reference of this API for people, rendered from its OpenAPI document.
-
-One page of plain HTML: no script, no form, nothing from another host. The Content-Security-Policy forbids all of them,
-in case a text in the page tried to add one.
+"""`/docs/api`: the reference of the API for people, made from its OpenAPI document: a page for each operation and for
+each shape of an answer, and their contents.
 """
 
-import base64
-import hashlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote, urlencode
 
 import orjson
-from fastapi import Request, Response
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup, escape
+from starlette.requests import Request
+from starlette.responses import Response
 
 from registry.core.wording.command_line import command_line, json_text
-from registry.edge.requests import base_url
-from registry.edge.responses import PAGE, encoded_response
-from registry.edge.routing import strict_router
+from registry.edge.problems import NOT_FOUND, Problem
+from registry.web.rendering import HOUR, links_of, respond
 
-TEMPLATES: Final = Path(__file__).with_name("templates")
+PATH: Final = "/docs/api"
+OPERATION: Final = "/docs/api/{operation}"
+SHAPES: Final = "/docs/api/shapes"
+SHAPE: Final = "/docs/api/shapes/{shape}"
 _METHODS: Final = ("get", "post", "put", "patch", "delete")
-_STYLE: Final = (TEMPLATES / "reference.css").read_text()
-_STYLE_HASH: Final = base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()
-HEADERS: Final = {
-    "Content-Security-Policy": f"default-src 'none'; style-src 'sha256-{_STYLE_HASH}'; base-uri 'none'; "
-    "form-action 'none'; frame-ancestors 'none'",
-    "Referrer-Policy": "no-referrer",
-}
-
-router = strict_router(tags=["about"])
-
 
 Row = dict[str, Any]
-"""What the template shows of a member, a body, an answer, an operation, a chapter or a shape."""
+"""What a template shows of a member, a body, an answer, an operation, a group or a shape."""
 
 Parts = list[tuple[str, str | None]]
 """The name of a type in pieces: a text, and the component schema that it links to."""
 
 
-@router.get("/docs/api", response_class=Response, summary="The reference of this API", include_in_schema=False)
-@router.get("/docs", response_class=Response, summary="The reference of this API", include_in_schema=False)
-async def reference(request: Request) -> Response:
-    page = getattr(request.app.state, "reference", None)
-    if page is None:
-        page = request.app.state.reference = render(request.app.openapi(), base_url(request))
-    return encoded_response(request, page.encode(), cache=PAGE, media_type="text/html; charset=utf-8", headers=HEADERS)
+class Reference:
+    """The OpenAPI document as its pages show it. `base`: the URL of this API, for the examples of requests."""
+
+    def __init__(self, document: Mapping[str, Any], base: str) -> None:
+        self.info: Mapping[str, Any] = document["info"]
+        self.groups = _groups(document, base)
+        self.operations: Mapping[str, Row] = {one["id"]: one for group in self.groups for one in group["operations"]}
+        self.shapes: Mapping[str, Row] = {shape["name"]: shape for shape in _shapes(document)}
+        self.users: dict[str, list[Row]] = {}
+        """Name of a shape, or slug of a problem type -> the operations that name it."""
+        for one in self.operations.values():
+            for name in dict.fromkeys(_names(one)):
+                self.users.setdefault(name, []).append(one)
 
 
-def render(document: Mapping[str, Any], base: str) -> str:
-    """Return the page. `base` is the URL of this API without a trailing slash, for the examples of requests."""
-    environment = Environment(
-        loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
-        lstrip_blocks=True,
-    )  # fmt: skip
-    environment.filters["code"] = _with_code
-    style = Markup(_STYLE)  # noqa: S704  # the file beside the template
-    return environment.get_template("reference.html.jinja").render(
-        info=document["info"], base=base, chapters=_chapters(document, base), shapes=_shapes(document), style=style
-    )
+def reference_of(request: Request) -> Reference:
+    """Return the reference, which is made once."""
+    state = request.app.state
+    if getattr(state, "reference", None) is None:
+        state.reference = Reference(state.openapi(), links_of(request).base)
+    made: Reference = state.reference
+    return made
 
 
-def _chapters(document: Mapping[str, Any], base: str) -> list[Row]:
-    """Return the tags in their order. An operation appears only in the chapter of its first tag."""
+async def contents(request: Request) -> Response:
+    made = reference_of(request)
+    return respond(request, "reference.html", {"info": made.info, "groups": made.groups}, cache=HOUR)
+
+
+async def operation(request: Request) -> Response:
+    made = reference_of(request)
+    one = made.operations.get(request.path_params["operation"])
+    if one is None:
+        raise Problem(NOT_FOUND, "The API has no operation of this name.")
+    named = [(name, made.shapes[name]) for name in one["folded"]]
+    return respond(request, "operation.html", {"operation": one, "shapes": named}, cache=HOUR)
+
+
+async def shapes(request: Request) -> Response:
+    return respond(request, "shapes.html", {"names": list(reference_of(request).shapes)}, cache=HOUR)
+
+
+async def shape(request: Request) -> Response:
+    made = reference_of(request)
+    one = made.shapes.get(request.path_params["shape"])
+    if one is None:
+        raise Problem(NOT_FOUND, "The API has no shape of this name.")
+    return respond(request, "shape.html", {"shape": one, "users": made.users.get(one["name"], [])}, cache=HOUR)
+
+
+def _groups(document: Mapping[str, Any], base: str) -> list[Row]:
+    """Return the tags in their order. An operation appears only in the group of its first tag."""
     order = [tag["name"] for tag in document["tags"]]
     of_tag: dict[str, list[Row]] = {name: [] for name in order}
     for path, item in document["paths"].items():
         for method in _METHODS:
             if (operation := item.get(method)) is not None:
-                of_tag[min(operation["tags"], key=order.index)].append(_operation(path, method, operation, base))
+                group = min(operation["tags"], key=order.index)
+                of_tag[group].append({**_operation(path, method, operation, base), "group": group})
     return [
         {"name": tag["name"], "text": tag["description"], "operations": of_tag[tag["name"]]} for tag in document["tags"]
     ]
@@ -92,10 +107,18 @@ def _shapes(document: Mapping[str, Any]) -> Iterator[Row]:
         }
 
 
+def operation_id(method: str, path: str) -> str:
+    """Return the last part of the address of an operation's page, such as `get-api-discover`."""
+    return re.sub(r"[^a-z0-9]+", "-", f"{method}{path}".lower()).strip("-")
+
+
 def _operation(path: str, method: str, operation: Mapping[str, Any], base: str) -> Row:
     media = operation.get("requestBody", {}).get("content", {}).get("application/json", {})
+    body = list(_type(media["schema"])) if media else []
+    answers = [_answer(status, response) for status, response in sorted(operation["responses"].items())]
+    types = [body, *(answer["type"] for answer in answers if not answer["problems"])]
     return {
-        "id": re.sub(r"[^a-z0-9]+", "-", f"{method}{path}".lower()).strip("-"),
+        "id": operation_id(method, path),
         "method": method.upper(),
         "path": path,
         "summary": operation["summary"],
@@ -104,11 +127,19 @@ def _operation(path: str, method: str, operation: Mapping[str, Any], base: str) 
             _member(entry["name"], entry["in"], entry["required"], entry["schema"], entry.get("description", ""))
             for entry in operation.get("parameters", ())
         ],
-        "body": list(_type(media["schema"])) if media else [],
+        "body": body,
         "samples": list(_samples(media, "Body")),
-        "answers": [_answer(status, response) for status, response in sorted(operation["responses"].items())],
+        "answers": answers,
+        "folded": list(dict.fromkeys(shape for parts in types for _, shape in parts if shape)),
         "curl": _curl(method, path, operation, media, base),
     }
+
+
+def _names(operation: Row) -> Iterator[str]:
+    """Yield the shapes and the problem types that the operation names."""
+    yield from operation["folded"]
+    for answer in operation["answers"]:
+        yield from answer["problems"]
 
 
 def _member(name: str, place: str, required: bool, schema: Mapping[str, Any], text: str = "") -> Row:
@@ -183,7 +214,7 @@ def _type(schema: Mapping[str, Any]) -> Iterator[tuple[str, str | None]]:
         yield "map of text to ", None
         yield from _type(schema["additionalProperties"])
     else:
-        yield schema.get("type", "any value"), None
+        yield schema.get("type") or schema.get("format", "any value"), None
 
 
 def _bounds(schema: Mapping[str, Any]) -> str:
@@ -205,7 +236,7 @@ def _curl(method: str, path: str, operation: Mapping[str, Any], media: Mapping[s
     """Return a command with examples of the path and of required parameters, and with a token if one is needed."""
     query = {}
     for parameter in operation.get("parameters", ()):
-        examples = parameter["schema"].get("examples") or [""]
+        examples = parameter["schema"].get("examples") or [parameter["name"].upper()]
         if parameter["in"] == "path":
             path = path.replace(f"{{{parameter['name']}}}", quote(str(examples[0]), safe=""))
         elif parameter["required"]:
@@ -224,12 +255,3 @@ def _curl(method: str, path: str, operation: Mapping[str, Any], media: Mapping[s
 
 def _json(value: Any, *, indented: bool = False) -> str:
     return orjson.dumps(value, option=orjson.OPT_INDENT_2 if indented else None).decode()
-
-
-def _with_code(text: str) -> Markup:
-    """Return a description as HTML: escaped, with `` `words` `` in backticks as code."""
-    pieces = text.split("`")
-    return Markup("").join(
-        Markup("<code>{}</code>").format(piece) if index % 2 and index < len(pieces) - 1 else escape(piece)
-        for index, piece in enumerate(pieces)
-    )
