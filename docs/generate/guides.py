@@ -57,6 +57,7 @@ class _Guide:
         self._slug, self._source = slug, BY_SLUG[slug].source
         self._areas: Counter[str] = Counter()
         self._heading = "Overview"
+        self._cell = "td"
         self._sections: list[str] = []
 
     def render(self, markdown: str) -> str:
@@ -90,8 +91,13 @@ class _Guide:
             if token.tag == "h2":
                 self._sections.append(f'<li><a href="#{anchor(self._heading)}">{escape(self._heading)}</a></li>')
         elif token.type in ("th_open", "td_open"):
+            if not following.content:
+                token.tag = "td"  # without a text, it heads nothing
+            self._cell = token.tag
             is_number = token.attrs.pop("style", "") == "text-align:right"  # pages have no inline styles
             token.attrs |= ({"scope": "col"} if token.tag == "th" else {}) | ({"class": "number"} if is_number else {})
+        elif token.type == "th_close":
+            token.tag = self._cell
         elif token.type == "inline":
             token.children = list(self._linked(token.children or ()))
         elif token.type == "fence":
@@ -141,9 +147,10 @@ class _Guide:
         self._areas["code"] += 1
         name = f"code-{self._areas['code']}"
         button = f'<button type="button" class="copy" hidden data-copy="{name}">Copy</button>' if can_be_copied else ""
+        drawn = "" if kind else ' class="drawn"'  # its lines are not broken
         return (
-            f'<div class="code"><div class="code-head"><span>{label}</span>{button}</div><pre tabindex="0" '
-            f'role="group" aria-label="{label}"><code id="{name}">{escape(text)}</code></pre></div>\n'
+            f'<div class="code"><div class="code-head"><span>{label}</span>{button}</div><pre{drawn} '
+            f'tabindex="0" role="group" aria-label="{label}"><code id="{name}">{escape(text)}</code></pre></div>\n'
         )
 
     def _table(self) -> str:

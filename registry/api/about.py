@@ -168,7 +168,7 @@ that such a host names may be asked for its list of tools (POST; no tool is ever
 not follow links into other sites' private areas.
 
 How often. One request at a time to a registrable domain, {delay:g} s apart, at most {budget} requests in a visit and
-{daily} in 24 hours; at most {connections} connections at once and {block} requests a day to one block of addresses
+{daily} in 24 hours; at most {connections} connections at once and {block:,} requests a day to one block of addresses
 (/24, IPv6 /48). A host where nothing was found is visited again after two weeks and then ever more rarely. A known
 document is requested conditionally (If-None-Match), and not sooner than Cache-Control or Retry-After allow.
 
@@ -191,7 +191,7 @@ The result is at {base}/api/opt-outs/your.host
 How to return. Remove the opt-out, then POST {base}/api/opt-outs {{"domain": "your.host", "undo": true}}.
 
 How to request a visit. POST {base}/api/services {{"domain": "your.host"}}; its result and the time of the next visit
-are at {base}/api/services/your.host/status
+are at {base}/api/services/your.host/status.
 A host that is known is visited again by POST {base}/api/verify/your.host (anyone may ask, {rechecks} times a day in
 all for a domain; the limits above still apply). Step by step: {base}/docs/operators
 
@@ -233,4 +233,4 @@ def _operator_contact(settings: Settings) -> str:
         return f"Write to {settings.contact_email}: people read it."
     if settings.contact_url:
         return f"To reach its operator, see {settings.contact_url}"
-    return f"Its operator has not configured an address (setting contact_email); the registry is {settings.public_url}"
+    return f"Its operator has not configured an address (WAYPOST_CONTACT_EMAIL); the registry is {settings.public_url}"

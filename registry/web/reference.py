@@ -92,18 +92,20 @@ def _groups(document: Mapping[str, Any], base: str) -> list[Row]:
     ]
 
 
+def _members(schema: Mapping[str, Any]) -> list[Row]:
+    required = schema.get("required", ())
+    return [_member(name, "", name in required, part) for name, part in schema.get("properties", {}).items()]
+
+
 def _shapes(document: Mapping[str, Any]) -> Iterator[Row]:
     """Yield the component schemas by name."""
     for name, schema in sorted(document["components"]["schemas"].items()):
-        required = schema.get("required", ())
         allowed = ", ".join(f"`{value}`" for value in schema.get("enum", ()))
         texts = [schema.get("description", ""), f"One of {allowed}." if allowed else ""]
         yield {
             "name": name,
             "text": " ".join(filter(None, texts)),
-            "members": [
-                _member(member, "", member in required, part) for member, part in schema.get("properties", {}).items()
-            ],
+            "members": _members(schema),
         }
 
 
@@ -128,6 +130,7 @@ def _operation(path: str, method: str, operation: Mapping[str, Any], base: str) 
             for entry in operation.get("parameters", ())
         ],
         "body": body,
+        "members": _members(media.get("schema", {})),
         "samples": list(_samples(media, "Body")),
         "answers": answers,
         "folded": list(dict.fromkeys(shape for parts in types for _, shape in parts if shape)),

@@ -97,6 +97,7 @@ def test_a_guide_names_the_registry_that_serves_it() -> None:
         ("<script>alert(1)</script>", "&lt;script&gt;alert(1)&lt;/script&gt;"),
         ("[x](javascript:alert(1))", "[x](javascript:alert(1))"),
         ("| a | n |\n| --- | ---: |\n| `b` | 1 |", '<td class="number">1</td>'),
+        ("| | n |\n| --- | --- |\n| a | 1 |", '<tr>\n<td></td>\n<th scope="col">n</th>\n</tr>'),
         ("```sh\ncurl '<x>'\n```", "curl &#39;&lt;x&gt;&#39;</code>"),
     ],
 )  # fmt: skip

@@ -64,6 +64,7 @@ async def test_an_operation_has_a_page_with_all_of_it(
                 linked = [link.get("href") for link in rows[status].iter("a")]
                 assert set(linked) == {"/docs/api/shapes/Problem", *(f"/problems/{one}" for one in media["examples"])}
     for body in operation.get("requestBody", {}).get("content", {}).values():
+        assert set(rows_of(page, "Members of the body")) == set(body["schema"].get("properties", ()))
         assert all(example["value"] in shown for example in body["examples"].values())
 
 
