@@ -173,7 +173,8 @@ INDEXED: Final = frozenset(
     {
         "home.html", "rubric.html", "reasons.html", "reason.html", "formats.html", "format.html", "problems.html",
         "problem.html", "bot.html", "docs.html", "changes.html", "stats.html", "status.html", "service.html",
-        "check.html", "submit.html", "opt_out.html", "claims.html",
+        "check.html", "submit.html", "opt_out.html", "claims.html", "guide.html", "reference.html", "operation.html",
+        "terms.html",
     }
 )  # fmt: skip
 """Pages for search engines, at their path without a query. Others have `noindex`, unless they name a canonical URL."""
