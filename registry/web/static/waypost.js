@@ -15,58 +15,84 @@ for (const button of document.querySelectorAll("button[data-copy]")) {
   });
 }
 
-// Search as you type: the first services for what is written so far, as links below the field.
+// Search as you type: the first services for what is written so far, as the list of a combobox (ARIA 1.2). The focus
+// stays in the field; the arrows choose a service, Enter opens it, and without a choice Enter searches as ever.
 const WAIT_MS = 250;
 const LEAST_CHARS = 3;
 const ROWS = 6;
 
 for (const form of document.querySelectorAll("form[data-suggest]")) {
   const field = form.querySelector("input[type=search]");
-  const list = document.createElement("ul");
+  const list = document.createElement("div");
   const status = document.createElement("p");
+  let timer = 0;
+  let running = null;
+  let chosen = -1;
+
+  list.id = `${field.id}-list`;
   list.className = "suggest";
   list.hidden = true;
+  list.setAttribute("role", "listbox");
   list.setAttribute("aria-label", "Services that fit");
   status.className = "unseen";
   status.setAttribute("role", "status");
+  field.setAttribute("role", "combobox");
+  field.setAttribute("aria-autocomplete", "list");
+  field.setAttribute("aria-controls", list.id);
+  field.setAttribute("aria-expanded", "false");
   form.append(list, status);
-  let timer = 0;
-  let running = null;
 
-  const close = () => {
-    list.hidden = true;
-    list.replaceChildren();
+  const choose = (index) => {
+    chosen = index;
+    [...list.children].forEach((option, at) => option.setAttribute("aria-selected", String(at === index)));
+    if (index < 0) return field.removeAttribute("aria-activedescendant");
+    field.setAttribute("aria-activedescendant", list.children[index].id);
+    list.children[index].scrollIntoView({ block: "nearest" });
   };
 
-  const show = (rows) => {
-    list.replaceChildren();
-    for (const { service } of rows) {
-      const item = document.createElement("li");
-      const link = document.createElement("a");
-      const name = document.createElement("bdi");
-      const host = document.createElement("small");
-      link.href = `${form.dataset.service}/${encodeURIComponent(service.domain)}`;
-      name.textContent = service.name.slice(0, 80);
-      host.textContent = ` ${service.domain}`;
-      link.append(name, host);
-      item.append(link);
-      list.append(item);
-    }
-    list.hidden = rows.length === 0;
-    status.textContent = rows.length ? `${rows.length} services fit, listed below the field` : "No service fits yet";
+  const show = (options) => {
+    list.replaceChildren(...options);
+    list.hidden = options.length === 0;
+    field.setAttribute("aria-expanded", String(!list.hidden));
+    choose(-1);
+  };
+
+  const close = () => {
+    clearTimeout(timer);
+    running?.abort();
+    show([]);
+    status.textContent = "";
+  };
+
+  const optionOf = ({ service }, at) => {
+    const option = document.createElement("a");
+    const name = document.createElement("bdi");
+    const host = document.createElement("small");
+    option.id = `${list.id}-${at}`;
+    option.href = `${form.dataset.service}/${encodeURIComponent(service.domain)}`;
+    option.tabIndex = -1;
+    option.setAttribute("role", "option");
+    name.textContent = visible(service.name.slice(0, 80));
+    host.textContent = ` ${service.domain}`;
+    option.append(name, host);
+    return option;
   };
 
   const ask = async () => {
-    running?.abort();
     const question = field.value.trim();
     if (question.length < LEAST_CHARS) return close();
     running = new AbortController();
+    const { signal } = running;
     const query = new URLSearchParams({ q: question, limit: String(ROWS) });
     try {
-      const answer = await fetch(`${form.dataset.suggest}?${query}`, { signal: running.signal });
+      const answer = await fetch(`${form.dataset.suggest}?${query}`, { signal });
       if (!answer.ok) return close();
       const found = await answer.json();
-      show(found.confident ? found.data : []);
+      if (signal.aborted || document.activeElement !== field) return;
+      const rows = found.confident ? found.data : [];
+      show(rows.map(optionOf));
+      const count = `${rows.length} ${rows.length === 1 ? "service fits" : "services fit"}`;
+      status.textContent = rows.length ? `${count}. Choose with the arrow keys.` : "No service fits yet.";
     } catch {
       // stopped, or not reachable: the form itself still works
     }
@@ -74,24 +100,22 @@ for (const form of document.querySelectorAll("form[data-suggest]")) {
 
   field.addEventListener("input", () => {
     clearTimeout(timer);
+    running?.abort();
     timer = setTimeout(ask, WAIT_MS);
   });
-  form.addEventListener("keydown", (event) => {
-    if (event.key === "Escape") {
-      close();
-      field.focus();
-    }
-    if (event.key !== "ArrowDown" && event.key !== "ArrowUp") return;
-    const stops = [field, ...list.querySelectorAll("a")];
-    const next = stops[stops.indexOf(document.activeElement) + (event.key === "ArrowDown" ? 1 : -1)];
-    if (next && !list.hidden) {
-      event.preventDefault();
-      next.focus();
-    }
+  field.addEventListener("keydown", (event) => {
+    if (event.isComposing || list.hidden) return;
+    const most = list.children.length - 1;
+    if (event.key === "ArrowDown") choose(chosen < most ? chosen + 1 : -1);
+    else if (event.key === "ArrowUp") choose(chosen < 0 ? most : chosen - 1);
+    else if (event.key === "Enter" && chosen >= 0) list.children[chosen].click();
+    else if (event.key === "Escape") close();
+    else return;
+    event.preventDefault();
   });
-  form.addEventListener("focusout", (event) => {
-    if (!form.contains(event.relatedTarget)) close();
-  });
+  list.addEventListener("mousedown", (event) => event.preventDefault()); // the focus stays in the field
+  field.addEventListener("blur", close);
+  form.addEventListener("submit", close);
 }
 
 // A check of a site: the page loads again once the API has its result.
