@@ -132,7 +132,7 @@ async def test_one_address_of_a_list_is_for_search_engines(api: Api, path: str, 
     page = await html(api, path)
     found = re.findall(r'<link rel="canonical" href="https://registry.example([^"]*)">', page)
     assert found == ([] if canonical is None else [canonical])
-    assert ('<meta name="robots" content="noindex, follow">' in page) is (canonical is None)
+    assert ('<meta name="robots" content="noindex">' in page) is (canonical is None)
 
 
 @pytest.mark.asyncio(loop_scope="module")

@@ -59,7 +59,7 @@ async def test_titles_differ_and_name_the_page(api: Api) -> None:
 @pytest.mark.parametrize("path", [*PAGES, *ERRORS])
 async def test_a_page_is_for_search_engines_or_says_that_it_is_not(api: Api, path: str) -> None:
     head, _ = await head_of(api, path)
-    assert (head["canonical"] is None) is (head["robots"] == "noindex, follow")
+    assert (head["canonical"] is None) is (head["robots"] == "noindex")
     assert head["og:url"] == head["canonical"]
     assert head["og:title"] is not None and head["title"] == head["og:title"] + " – waypost"
     assert head["description"] and head["og:description"] == head["description"]
