@@ -304,7 +304,7 @@ def _all() -> Iterator[ReasonText]:
     for code, (says, fix) in _OPT_OUTS.items():
         yield ReasonText(f"opt_out.{code}", says, fix, "/opt-out")
     for code, (says, fix) in _CLAIMS.items():
-        yield ReasonText(f"claim.{code}", says, fix, "/docs")
+        yield ReasonText(f"claim.{code}", says, fix, "/docs/ownership")
     for code, says in NAME_FAULTS.items():
         yield ReasonText(
             f"name.{code}",
