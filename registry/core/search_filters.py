@@ -79,11 +79,13 @@ Kind = Choice | Texts | WholeNumber | DaysBack | DateValue
 @dataclass(frozen=True, slots=True)
 class Facet:
     """Texts of a listing. A filter passes listings with any of its values; values can be counted. `name`: field of the
-    search indexes. `column` of `services`; None: the database has to read every row, see registry/store/facets.py."""
+    search indexes. `column` of `services`; None: the database has to read every row, see registry/store/facets.py.
+    `is_derived`: from other columns, without the listing."""
 
     name: str
     read: Callable[[Listing], Iterable[str]]
     column: str | None = None
+    is_derived: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +184,7 @@ FILTERS: Final = (
     ),
     SearchFilter(
         "identity", "identities", Choice(tuple(IdentityState)),
-        Facet("identity", lambda listing: (identity_of_listing(listing),)),
+        Facet("identity", lambda listing: (identity_of_listing(listing),), is_derived=True),
         label="Identity", group=3, in_ard=True,
         says="Only services with these identities (`trust.identity` of a row), comma separated; may include "
         "`not-checked`.",
@@ -299,9 +301,11 @@ COUNTED: Final = {row.name: row.on.name for row in FILTERS if isinstance(row.on,
 """Filter whose values can be counted -> its facet."""
 
 LIST_COUNTED: Final = {
-    row.name: row for row in FILTERS if row.steps or (isinstance(row.on, Facet) and row.on.column is not None)
+    row.name: row
+    for row in FILTERS
+    if row.steps or (isinstance(row.on, Facet) and (row.on.column is not None or row.on.is_derived))
 }
-"""Filters whose values a list counts: those with a column, and numbers with steps."""
+"""Filters whose values a list counts: with a column or derived from columns, and numbers with steps."""
 
 NAMES: Final[Mapping[str, Callable[[Listing], Iterable[str]]]] = {
     "host": lambda listing: (listing.host,),

@@ -436,7 +436,10 @@ def _health_line(
 def _value_counts(rows: Sequence[SearchFilter], conditions: Sequence[ColumnElement[bool]]) -> CompoundSelect[Any]:
     """Return the query for (filter, value, number of services): at most FACET_VALUES values of each filter, the most
     frequent first; of a number, how many reach each step. The services are read once for all filters."""
-    columns = [_COLUMNS[row.on.column or ""].label(row.name) for row in rows]
+    columns = [
+        (FACET_COLUMNS[row.on.name] if isinstance(row.on, Facet) else _COLUMNS[row.on.column]).label(row.name)
+        for row in rows
+    ]
     found = select(*columns).where(*conditions).cte("found").prefix_with("MATERIALIZED", dialect="postgresql")
     number, each = func.count().label("number"), []
     for row in rows:

@@ -91,7 +91,7 @@ class Suggestions:
     async def get(self, request: Request) -> Sequence[str]:
         """Return the questions; none when search cannot answer now."""
         async with self._lock:
-            if time.monotonic() >= self._until:  # guard: suggestions-kept
+            if time.monotonic() >= self._until:
                 self._answered = await self._find(request)
                 self._until = time.monotonic() + KEPT_SECONDS
             return self._answered
