@@ -550,10 +550,12 @@ def forget(
     named, submitted and visited again. An existing opt-out is kept.
     """
     from registry.cli.removal import confirm_forgetting, show_forgotten
+    from registry.core.names.domains import host_syntax
 
     settings = read_settings(data=data)
     registry = "the configured database" if settings.database_url else f"the registry in {settings.data}"
     with exit_on_error():
+        host_syntax(name)
         if not opt_out:
             common.require_registry(settings)
         confirm_forgetting(name, registry, opt_out=opt_out, is_confirmed=yes)
@@ -676,7 +678,7 @@ def doctor(
     data: DataFolder = None,
     as_json: AsJson = False,
 ) -> None:
-    """Check what a registry needs: database, index, disk, clock, names, settings.
+    """Check database, index, disk, clock, names, settings.
 
     Each line says what to do. Changes nothing. Exit code 1 when there is an error.
     """
@@ -692,7 +694,7 @@ def config(
     data: DataFolder = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show every setting: its value, where it is from, and its meaning.
+    """Show all settings: value, origin and meaning.
 
     Secrets are not shown.
     """

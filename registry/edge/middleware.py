@@ -130,8 +130,9 @@ class Rules:
 
     def is_view(self, scope: Scope) -> bool:
         """Return True if a read of this path opens a page."""
-        path = scope["path"]
-        return "/" + path.split("/", 2)[1] in self.views or (path in self.shared_views and prefers_html(scope))
+        path = scope["path"]  # "*" of an OPTIONS request has no slash
+        first = path.split("/", 2)[1] if path.startswith("/") else ""
+        return f"/{first}" in self.views or (path in self.shared_views and prefers_html(scope))
 
     def rendered(self, problem: Problem, scope: Scope) -> Response:
         """Return the answer, with the members that the interface of this path gives to all of its problems."""

@@ -16,7 +16,7 @@ from starlette.responses import RedirectResponse, Response
 from registry.core.access.claims import CLAIM, OWNER
 from registry.core.access.tokens import Token, parse_token
 from registry.core.names.domains import InvalidName, host_syntax, registrable_domain
-from registry.edge.problems import NOT_FOUND, UNAUTHORIZED, Problem
+from registry.edge.problems import MIRRORED, NOT_FOUND, UNAUTHORIZED, Problem
 from registry.edge.responses import REVALIDATE
 from registry.web import text
 from registry.web.asking import as_problem, as_written, ask, sent, try_on
@@ -54,6 +54,8 @@ async def claim(request: Request) -> Response:
     method, scope = _PROOFS[proof]
     wanted = {"domain": host, "method": method, "scope": scope}
     status, content = await try_on(request, "/api/claims", orjson.dumps(wanted))
+    if status == MIRRORED.status and content["type"].endswith(MIRRORED.slug):  # its page says where to ask
+        raise as_problem(content)
     if status >= 400:
         wait = f" Try again {content['wait']}." if content.get("wait") else ""
         return await _form(request, host, content["detail"] + wait, proof, status=status)

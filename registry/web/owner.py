@@ -18,7 +18,7 @@ from registry.core.access.tokens import Token, parse_token
 from registry.core.changes.kinds import PATTERNS
 from registry.core.names.domains import InvalidName, host_syntax
 from registry.core.webhooks import EVENTS
-from registry.edge.problems import BAD_REQUEST, FORBIDDEN, RATE_LIMITED, UNAUTHORIZED, Problem
+from registry.edge.problems import BAD_REQUEST, FORBIDDEN, MIRRORED, RATE_LIMITED, UNAUTHORIZED, Problem
 from registry.web import text
 from registry.web.asking import as_problem, as_written, ask, name_written, sent, try_on
 from registry.web.rendering import canonical_host, links_of, respond, with_secrets
@@ -129,7 +129,7 @@ async def _sign_in(request: Request, host: str, written: str) -> Response:
     status, content = await _answer(request, host, token, "", method="GET")
     if status == UNAUTHORIZED.status:
         return await _signed_out(request, host, "", _NOT_VALID)
-    if status == FORBIDDEN.status:
+    if status == FORBIDDEN.status and not content["type"].endswith(MIRRORED.slug):
         return await _signed_out(request, host, "", "This token belongs to another host.")
     if status >= 400:
         raise as_problem(content)

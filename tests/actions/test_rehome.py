@@ -253,10 +253,19 @@ async def test_holds_stay_after_the_move(
 
 def test_every_table_with_hosts_is_moved() -> None:
     """Opt-outs and holds are copied, bodies move with what refers to them, change feed and notes have their own keys,
-    and the audit log keeps what was."""
+    the audit log keeps what was, and checks of sites are gone after a day."""
     with_hosts = {table.name for table in Base.metadata.tables.values() if {"domain", "host"} <= set(table.c.keys())}
     counted = "webhook_challenges"  # of a day
-    assert with_hosts == {*MOVED, "opt_outs", "listing_holds", "changes", "search_dirty", "audit", counted}
+    assert with_hosts == {
+        *MOVED,
+        "opt_outs",
+        "listing_holds",
+        "changes",
+        "search_dirty",
+        "audit",
+        "site_checks",
+        counted,
+    }
     for name, (key, _) in MOVED.items():
         assert [column.name for column in Base.metadata.tables[name].primary_key] == ["domain", "host", *key]
 

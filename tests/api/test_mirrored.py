@@ -75,8 +75,7 @@ async def test_a_claim_from_before_is_not_checked(own_api: Api) -> None:
 @pytest.mark.parametrize(
     ("path", "form"),
     [
-        (f"/claim/{PIGEON}", {"method": "file", "scope": "host"}),
-        (f"/owner/{PIGEON}", {"token": OWNER_TOKEN, "action": "hide", "text": ""}),
+        (f"/claim/{PIGEON}", {"proof": "file"}),
         (f"/s/{PIGEON}/recheck", {}),
         (f"/s/{PIGEON}/report", {"code": "wrong", "reason": "It copies our service."}),
     ],

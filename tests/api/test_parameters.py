@@ -33,7 +33,13 @@ FAULTS = [
     (DISCOVER, "auth_type", "key", "must be one or more of none, api_key, oauth2, unknown, separated by commas"),
     (LIST, "pricing_type", "cheap", "must be one or more of free, freemium, paid, unknown, separated by commas"),
     (LIST, "side_effects", "maybe", "must be one or more of true, false, unknown, separated by commas"),
-    (DISCOVER, "trust_level", "all", "must be one or more of verified, community, unverified, separated by commas"),
+    (
+        DISCOVER,
+        "trust_level",
+        "all",
+        "must be one or more of verified, community, unverified, owner-proven, host-checked, partly-checked, "
+        "not-checked, in-doubt, separated by commas",
+    ),
     (DISCOVER, "format", "gopher", f"must be one or more of {', '.join(sorted(FORMAT_BY_SLUG))}, separated by commas"),
     (LIST, "updated_after", "x", "must be a date such as 2026-11-20, or a time such as 2026-11-20T00:00:00Z"),
     (DISCOVER, "seen_within_days", "soon", NUMBER_TO_50.replace("50", "36500")),

@@ -26,6 +26,7 @@ from registry.core.reasons import FAMILIES, TEXTS, citation_link, visit_code
 from registry.core.scoring.rubric import RUBRIC
 from registry.core.visiting.shares import SKIPPED_TEXTS
 from registry.web.app import _ROUTES
+from registry.web.guides import BY_SLUG
 from tests.support.shared import ROOT
 
 FOLDERS = ("registry/core/assessing", "registry/core/visiting", "crawler")
@@ -108,11 +109,15 @@ def test_a_code_has_a_sentence_a_remedy_and_a_link(code: str) -> None:
     for sentence in (text.says, text.fix):
         assert sentence.endswith((".", "?")) and sentence[:1].strip()
     paths = {route.path for route in _ROUTES}
-    assert text.link.startswith("https://") or text.link.partition("#")[0] in paths | formats(), text.link
+    assert text.link.startswith("https://") or text.link.partition("#")[0] in paths | formats() | guides(), text.link
 
 
 def formats() -> set[str]:
     return {f"/formats/{form.slug}" for form in FORMATS}
+
+
+def guides() -> set[str]:
+    return {f"/docs/{slug}" for slug in BY_SLUG}
 
 
 def test_no_text_is_left_over() -> None:

@@ -33,7 +33,9 @@ class Leases:
         self.lost = asyncio.Event()
         self.spent: Counter[str] = Counter()  # requests by address block
         self.on_record: Callable[[Sequence[FinishedDomain]], Any] = lambda finished: None
-        self.crawl = self.opt_outs = self.claims = self.site_checks = self  # the actions of a `Waypost` that a crawl uses
+        self.crawl = self.opt_outs = self.claims = self.site_checks = (
+            self  # the actions of a `Waypost` that a crawl uses
+        )
 
     @property
     def out(self) -> int:

@@ -95,7 +95,7 @@ async def test_every_parameter_reaches_the_query() -> None:
         "protocol": "mcp", "semantic_type": "api:payment", "side_effects": "false", "domain": "a.b.dev", "tld": "dev",
         "category": "email", "language": "EN", "min_score": "1", "max_score": "99", "seen_since": "2026-11-20",
         "seen_within_days": "1", "updated_after": "2026-11-20T01:00:00+01:00", "highlights": "true", "unique": "false",
-        "callable": "true",
+        "callable": "true", "identity": "host-checked",
     }  # fmt: skip
     framework, straight = both_ways()
     expected, actual = [await client.get("/api/discover", params=parameters) for client in (framework, straight)]

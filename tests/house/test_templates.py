@@ -12,7 +12,7 @@ TEMPLATES = sorted(path for path in FOLDER.rglob("*") if path.is_file())
 
 FORBIDDEN = {
     "prints text without escaping": r"\|\s*safe\b|autoescape|Markup",
-    "holds a script": r"<script(?![^>]*\ssrc=)",
+    "holds a script": r"<script(?![^>]*\s(?:src=|type=\"application/ld\+json\"))",
     "holds a style": r"<style|\sstyle\s*=",
     "handles an event": r"<[^>]*\son[a-z]+\s*=",
     "loads or links to another host": r"(?:src|href|action)\s*=\s*[\"'](?:[a-z]+:|//)",

@@ -6,8 +6,9 @@ import json
 
 import pytest
 
+from registry.core.model.listing import TrustLevel
 from registry.core.ranking import parse_query
-from registry.search.meilisearch import layout
+from registry.search.meilisearch import layout, queries
 from registry.search.meilisearch.admin import Keys
 from registry.search.meilisearch.backend import MeiliBackend
 from tests.search.capture import Answer, Call, captured
@@ -36,6 +37,8 @@ async def test_copies_are_folded_however_many_there_are(
     """`expected`: number of hosts behind each host."""
     exchanges = [exchange for recorded in EXCHANGES.values() for exchange in recorded]
     monkeypatch.setattr(layout, "LAYOUT", exchanges[0]["response"]["results"][0]["hits"][0]["h"])  # when recorded
+    monkeypatch.setattr(queries, "LEVELS", tuple(TrustLevel))  # when recorded
+    monkeypatch.setattr(queries, "_LISTED_COPIES", queries._LISTED_COPIES - 1)
     asked: list[Call] = []
 
     def answer(call: Call) -> Answer:

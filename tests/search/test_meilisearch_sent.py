@@ -165,7 +165,7 @@ def test_a_document_says_of_what_it_is_a_copy() -> None:
     nobody = layout.service_document(make_document(MAIL), "")
     assert (nobody["copy"], nobody["offered"]) == (None, 0)
     unverified = layout.service_document(make_document(replace(POST, trust_level=TrustLevel.UNVERIFIED)), "")
-    assert unverified["copy"] == f"{standing.offer:016x}-2"
+    assert unverified["copy"] == f"{standing.offer:016x}-3"
     query = queries.copies_query("services", standing.offer, Filters(include_unverified=True))
     assert all(f'"{standing.offer:016x}-{level}"' in query["filter"] for level in range(3))
 

@@ -59,7 +59,8 @@ async def test_a_host_that_is_not_listed_is_doubted_by_its_name(own_api: Api, pa
 
 async def test_the_page_that_follows_a_form_says_it(own_api: Api) -> None:
     await with_impostors(own_api)
-    assert DOUBT in (await send(own_api, f"/claim/{CLAIMS}", {"method": "file", "scope": "host"})).text
+    claim = await send(own_api, f"/claim/{CLAIMS}", {"proof": "file"})
+    assert DOUBT in (await own_api.get(claim.headers["location"], headers=ASKING)).text
 
 
 async def test_every_word_is_explained_where_it_links(own_api: Api) -> None:

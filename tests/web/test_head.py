@@ -52,7 +52,7 @@ async def test_titles_differ_and_name_the_page(api: Api) -> None:
     assert [title for title, count in Counter(titles.values()).items() if count > 1] == []
     for path, title in titles.items():
         name, _, registry = title.rpartition(" – ")
-        assert (registry, name.strip() == name, len(name) >= 4) == ("waypost", True, True), path
+        assert (registry, name.strip() == name, len(name) >= 3) == ("waypost", True, True), path
     assert titles["/search?q=send+a+parcel"] == "send a parcel – search – waypost"
 
 
