@@ -223,7 +223,7 @@ class Settings(BaseSettings):
     """Units of work that the requests of one client may cost in a minute. Most reads cost one; expensive ones and
     documents cost more: see operations.md."""
     page_rate: int = Field(default=300, ge=1)
-    """Pages that one client may open in a minute, each whatever it shows. Their styles, scripts and pictures, and
+    """Pages that one client may open in a minute, whatever they show. Their styles, scripts and pictures, and
     badges, cost nothing."""
     submit_rate: int = Field(default=60, ge=1)
     """Submissions one client may make in an hour."""

@@ -1,9 +1,10 @@
 """The use cases: each is a method of a class that holds the store, the clock and what else it needs."""
 
+import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import AbstractAsyncContextManager
 from datetime import datetime
-from typing import Any, Concatenate, ParamSpec, TypeAlias, TypeVar
+from typing import Any, Concatenate, Final, ParamSpec, TypeAlias, TypeVar
 
 from registry.store.unit_of_work import Store, UnitOfWork
 
@@ -12,6 +13,20 @@ Clock: TypeAlias = Callable[[], datetime]
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
+
+
+POLL_SECONDS: Final = 0.25
+
+
+async def polled(look: Callable[[], Awaitable[_T]], is_done: Callable[[_T], bool], seconds: float) -> _T:
+    """Return what `look` finds once it is done, or the last that it found within about `seconds`."""
+    loop = asyncio.get_running_loop()
+    deadline = loop.time() + seconds
+    while True:
+        found = await look()
+        if is_done(found) or loop.time() >= deadline:
+            return found
+        await asyncio.sleep(POLL_SECONDS)
 
 
 def call_of(

@@ -3,6 +3,7 @@
 Anyone may request a check. A worker then reads the site and acts only on what the site declares.
 """
 
+from contextlib import suppress
 from datetime import datetime
 from typing import Final
 
@@ -13,7 +14,7 @@ from registry.api.documents import describe_body, describe_read, describe_write
 from registry.api.params import DomainPath, host_in
 from registry.api.rows import project
 from registry.api.schemas import submission as schemas
-from registry.core.names.domains import InvalidName, host_syntax
+from registry.core.names.domains import InvalidName, host_syntax, is_spelling
 from registry.core.names.opt_out import FILE_PATH, TXT_LABEL, WORD
 from registry.core.visiting.robots import PRODUCT
 from registry.edge.bodies import read_as
@@ -108,17 +109,12 @@ async def standing(request: Request, domain: DomainPath) -> Response:
 
 def check_confirmed(confirmed: str | None, host: str) -> None:
     """Raise Problem unless the name that was typed again names this host. None: the client confirms nothing. An
-    impossible host is left to whoever reads it next."""
-    wanted = _spelled(host)
-    if None not in (confirmed, wanted) and _spelled(confirmed or "") != wanted:  # guard: opt-out-confirmed
-        raise Problem(INVALID_BODY, "confirm: must be the name of the host to opt out.", code="not_confirmed")
-
-
-def _spelled(name: str) -> str | None:
-    try:
-        return host_syntax(name.strip())
-    except InvalidName:
-        return None
+    impossible host passes: the use case refuses it."""
+    if confirmed is None:
+        return
+    with suppress(InvalidName):
+        if not is_spelling(confirmed, host_syntax(host.strip())):  # guard: opt-out-confirmed
+            raise Problem(INVALID_BODY, "confirm: must be the name of the host to opt out.", code="not_confirmed")
 
 
 async def refuse_opted_out(request: Request, host: str, kind: ProblemType = OPTED_OUT) -> None:

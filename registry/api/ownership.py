@@ -192,7 +192,7 @@ async def host_of_token(request: Request) -> Response:
 
 @router.get(
     "/api/owner/{domain}",
-    **describe_read(schemas.Owned, FORBIDDEN, UNKNOWN_SERVICE, needs_token=True, revalidates=False),
+    **describe_read(schemas.Owned, FORBIDDEN, MIRRORED, UNKNOWN_SERVICE, needs_token=True, revalidates=False),
     summary="What the owner of a host sees",
     description="The ownership and its next verification, the settings, the webhook, and the decisions about the host. "
     "Needs the owner's token, as does everything below this address.",

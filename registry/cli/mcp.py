@@ -33,7 +33,7 @@ async def run_mcp(settings: "Settings", url: str | None, profile: Profile) -> No
         async with exit_after_deadline(stop):
             serving = asyncio.create_task(serve(source, is_remote=url is not None, profile=profile))
             stopping = asyncio.create_task(stop.wait())
-            if url is None and not has_registry(settings):  # a server for models begins none: it would be empty
+            if url is None and not has_registry(settings):  # an MCP server creates none, because it would be empty
                 _print_remedy(settings)
             elif url is None:
                 asyncio.get_running_loop().call_later(WARM_UP_SECONDS, source.open)

@@ -274,13 +274,7 @@ class Catalogue(Repository):
         return {host: frozenset(names) for host, names in found.items()}
 
     async def page(
-        self,
-        filters: Filters,
-        *,
-        sort: Sort = "score",
-        limit: int = 20,
-        offset: int = 0,
-        text: str = "",
+        self, filters: Filters, *, sort: Sort = "score", limit: int = 20, offset: int = 0, text: str = ""
     ) -> ServicePage:
         """Return a page of cards without capabilities, and the total. `text`: part of a name, description or host."""
         conditions = service_conditions(filters) + ([_contains(text)] if text else [])

@@ -30,9 +30,20 @@ from registry.edge.problems import (
 )
 from registry.edge.requests import registry_of
 from registry.edge.responses import path_segment
-from registry.web.asking import as_problem, as_written, ask, name_written, number_of, pass_on, sent, try_on
+from registry.web.asking import (
+    as_problem,
+    as_written,
+    ask,
+    host_written,
+    name_written,
+    number_of,
+    pass_on,
+    refusal_words,
+    sent,
+    try_on,
+)
 from registry.web.rendering import links_of, respond, with_secrets
-from registry.web.sessions import SECONDS, Session
+from registry.web.sessions import NOT_SIGNED_IN, SECONDS, SIGNED_IN, SIGNED_OUT, Session
 
 AREA: Final = "/admin"
 QUEUE: Final = "/admin/queue"
@@ -82,7 +93,7 @@ _NO_KEYS: Final = (
     "keys add makes one."
 )
 _DONE: Final[Mapping[str, str]] = {
-    "sign-in": f"You are signed in for {SECONDS // 3_600} hours in this browser.",
+    "sign-in": SIGNED_IN,
     "visit": "A visit is queued, before all others. It takes up to a minute.",
     "block": "The block is in effect.",
     "quarantine": "The quarantine is in effect.",
@@ -93,10 +104,9 @@ _DONE: Final[Mapping[str, str]] = {
     "unchanged": "It was so before; nothing changed.",
 }
 _SIGNED_OUT: Final[Mapping[str, str]] = {
-    "sign-out": "You are signed out in this browser.",
+    "sign-out": SIGNED_OUT,
     "own-key": "You revoked the key of this session, so you are signed out.",
-    "sign-in": "You are not signed in: the session has ended, or the browser keeps no cookies of this registry. "
-    "Signing in needs one cookie, which no script can read.",
+    "sign-in": NOT_SIGNED_IN,
 }
 
 
@@ -335,7 +345,7 @@ async def _hosts(request: Request, operator: Operator) -> Mapping[str, Any]:
     if not asked:
         return values
     try:
-        host = host_syntax(asked.removeprefix("https://").removeprefix("http://").partition("/")[0])
+        host = host_written(asked)
     except InvalidName as refusal:
         return {**values, "fault": f"This is no host name: {refusal}."}
     try:
@@ -435,12 +445,11 @@ async def _do(
     status, content = await try_on(request, path, raw, query, method=method, token=operator.token.text)
     if status < 400:
         return content["data"]
-    words = str(content["detail"]).replace("`", "")
+    words = refusal_words(content)
     named, _, rest = words.partition(": ")
-    wait = f" Try again {content['wait']}." if content.get("wait") else ""
     if named in _FIELDS and rest:
-        return Refusal(named, f"{rest[:1].upper()}{rest[1:]}{wait}", status)
-    return Refusal(first, words + wait, status)
+        return Refusal(named, f"{rest[:1].upper()}{rest[1:]}", status)
+    return Refusal(first, words, status)
 
 
 def _unexplained(fields: Mapping[str, str], name: str = "reason", most: int = REASON_CHARS) -> Refusal | None:

@@ -14,6 +14,7 @@ import orjson
 from markupsafe import Markup, escape
 from starlette.requests import Request
 
+from registry.core.names.domains import host_syntax
 from registry.edge import inside, problems
 from registry.edge.problems import Problem
 from registry.edge.requests import MAX_INLINE_DOCUMENT, computed
@@ -25,10 +26,12 @@ MAX_FIELDS: Final = 16
 _CONTROLS: Final = re.compile("[\x00-\x08\x0b-\x1f]")
 """No HTML may hold them. JSON that does is refused, so nothing is lost."""
 
+_SCHEME: Final = re.compile(r"https?://", re.IGNORECASE)
 _SECRETS: Final = ("token", "receiver_token")
 _NAME_CHARS: Final = 40
 _MAX_AGAIN: Final = 65_536
 
+_NOT_SHOWN: Final = (problems.OPTED_OUT, problems.GONE, problems.UNKNOWN_SERVICE)
 _BY_SLUG = {kind.slug: kind for kind in problems.PROBLEM_TYPES}
 
 
@@ -46,6 +49,16 @@ async def ask(request: Request, path: str, query: Mapping[str, str] | None = Non
     return content
 
 
+async def ask_about(request: Request, path: str, host: str, query: Mapping[str, str] | None = None) -> Any:
+    """Return the `data` of an answer about a host; None if the host is unknown, hidden or opted out. Raise Problem."""
+    try:
+        return (await ask(request, path, query, host=host))["data"]
+    except Problem as problem:
+        if problem.kind not in _NOT_SHOWN:
+            raise
+        return None
+
+
 async def pass_on(
     request: Request,
     path: str,
@@ -57,13 +70,15 @@ async def pass_on(
 ) -> tuple[int, Any, inside.InsideAnswer]:
     """Return status and JSON of the API's answer, and the answer itself. `token`: the bearer token in the form.
 
-    Raise Problem for failures that no field can correct: a reached limit, or a registry that cannot answer.
+    Raise Problem for failures that no field can correct: a reached limit, a registry that cannot answer, or a mirror,
+    whose origin decides.
     """
     api = request.app.state.api
     headers = [] if token is None else [(b"authorization", b"Bearer " + token.encode("ascii", "replace"))]
     answer = await inside.call(api, request.scope, path, query, method=method, body=body, headers=headers)
     content = orjson.loads(bytes(answer.body))
-    if answer.status == 429 or answer.status >= 500:
+    is_mirrored = answer.status == problems.MIRRORED.status and _kind_of(content) is problems.MIRRORED
+    if answer.status == 429 or answer.status >= 500 or is_mirrored:
         raise as_problem(content, answer.header(b"retry-after"))
     return answer.status, content, answer
 
@@ -80,7 +95,7 @@ async def try_on(
     """Return status and JSON of the API's answer as `pass_on` does; a reached limit is an answer too, for its form.
 
     Its `wait` says in words when to try again, such as "in 2 minutes"; empty if that is not known. Raise Problem when
-    the registry cannot answer.
+    the registry cannot answer, or is a mirror.
     """
     try:
         status, content, _ = await pass_on(request, path, body, query, method=method, token=token)
@@ -93,13 +108,22 @@ async def try_on(
     return status, content
 
 
+def refusal_words(content: Mapping[str, Any]) -> str:
+    """Return why the API refused, for a form: the detail in plain words, and when to try again if `try_on` knows it."""
+    said = str(content["detail"]).replace("`", "")
+    return f"{said} Try again {content['wait']}." if content.get("wait") else said
+
+
+def _kind_of(content: Mapping[str, Any]) -> problems.ProblemType:
+    return _BY_SLUG.get(str(content.get("type", "")).rpartition("/")[2], problems.UNAVAILABLE)
+
+
 def as_problem(content: Mapping[str, Any], retry_after: str | None = None) -> Problem:
     """Return the error that a problem document describes, to be raised again."""
-    kind = _BY_SLUG.get(str(content.get("type", "")).rpartition("/")[2], problems.UNAVAILABLE)
     headers = {} if retry_after is None else {"retry-after": retry_after}
     known = {"type", "title", "status", "detail", "instance", "success", "error"}
     members = {name: value for name, value in content.items() if name not in known}
-    return Problem(kind, str(content.get("detail", "")), headers=headers, **members)
+    return Problem(_kind_of(content), str(content.get("detail", "")), headers=headers, **members)
 
 
 def number_of(request: Request, name: str, least: int, most: int) -> int:
@@ -152,6 +176,11 @@ def fields_again(raw: bytes) -> list[tuple[str, Markup]]:
 def name_written(written: str) -> str:
     """Return a name in the form that the API accepts: NUL cannot be in a body, and no name has it."""
     return written.replace("\0", "\ufffd").strip()
+
+
+def host_written(written: str) -> str:
+    """Return the canonical host of a name or URL that a person wrote. Raise InvalidName."""
+    return host_syntax(_SCHEME.sub("", name_written(written)).partition("/")[0])
 
 
 def as_written(written: str) -> Markup:

@@ -149,9 +149,7 @@ async def site(request: Request) -> Response:
     values = {
         "check": check,
         "result": result,
-        "causes": [cause for cause in causes if cause["severity"] != "info" or cause["points"]],
-        "advice": [cause for cause in causes if cause["severity"] == "info" and not cause["points"]],
-        "counts": _counts(causes),
+        **_sorted_causes(causes),
         "code": code,
         "explained": TEXTS.get(code),
         "titles": {form.slug: form.title for form in FORMATS},
@@ -184,12 +182,10 @@ async def _page(request: Request, document: str, at: str, *, status: int = 200, 
         "result": None,
         "reading": None,
         "entries": [EntryCount(**one).in_words() for one in result["entries"]] if result else [],
-        "causes": [cause for cause in causes if cause["severity"] != "info" or cause["points"]][:MAX_CAUSES],
-        "advice": [cause for cause in causes if cause["severity"] == "info" and not cause["points"]][:MAX_CAUSES],
+        **_sorted_causes(causes),
         "left_out": max(0, len(causes) - MAX_CAUSES),
         "lines": numbered_lines(document, marks) if result or refused else (),
         "worst": _worst(causes, refused),
-        "counts": _counts(causes),
         "unlisted": next((one for one in causes if one["reason"].startswith("listing.")), None),
         "examples": [(form.title, form.slug) for form in FORMATS if form.mistakes],
         "sections": SECTIONS,
@@ -200,9 +196,14 @@ async def _page(request: Request, document: str, at: str, *, status: int = 200, 
     return respond(request, "check.html", values, status=status, cache="no-store")
 
 
-def _counts(causes: Sequence[Mapping[str, Any]]) -> dict[str, int]:
-    """Return the number of causes of each severity."""
-    return {name: sum(cause["severity"] == name for cause in causes) for name in SEVERITIES}
+def _sorted_causes(causes: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return what both pages show of causes: faults, advice (notes without points), and the number of each severity."""
+    is_advice = [cause["severity"] == "info" and not cause["points"] for cause in causes]
+    return {
+        "causes": [cause for cause, advises in zip(causes, is_advice, strict=True) if not advises][:MAX_CAUSES],
+        "advice": [cause for cause, advises in zip(causes, is_advice, strict=True) if advises][:MAX_CAUSES],
+        "counts": {name: sum(cause["severity"] == name for cause in causes) for name in SEVERITIES},
+    }
 
 
 def _worst(causes: Sequence[Mapping[str, Any]], refused: Mapping[str, Any]) -> dict[int, str]:

@@ -4,7 +4,6 @@ A claim's page has the claim token in its address, as the page of a report has: 
 checked, and take the owner's token once it is proven. The owner's token itself is never in an address.
 """
 
-import re
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Final
@@ -15,11 +14,11 @@ from starlette.responses import RedirectResponse, Response
 
 from registry.core.access.claims import CLAIM, OWNER
 from registry.core.access.tokens import Token, parse_token
-from registry.core.names.domains import InvalidName, host_syntax, registrable_domain
-from registry.edge.problems import MIRRORED, NOT_FOUND, UNAUTHORIZED, Problem
+from registry.core.names.domains import InvalidName, registrable_domain
+from registry.edge.problems import NOT_FOUND, UNAUTHORIZED, Problem
 from registry.edge.responses import REVALIDATE
 from registry.web import text
-from registry.web.asking import as_problem, as_written, ask, sent, try_on
+from registry.web.asking import as_problem, as_written, ask, ask_about, host_written, refusal_words, sent, try_on
 from registry.web.owner import OWNER_PAGE, sign_in
 from registry.web.rendering import canonical_host, links_of, note_doubt, respond, with_secrets
 from registry.web.sessions import SECONDS
@@ -32,7 +31,6 @@ CHECK_SECONDS: Final = 10
 """How long a page waits for the answer of a worker."""
 
 _MAX_BYTES: Final = 16_384
-_SCHEME: Final = re.compile(r"https?://", re.IGNORECASE)
 _PROOFS: Final = {"file": ("file", "host"), "dns": ("dns", "host"), "domain": ("dns", "domain")}
 """Choice of the form -> method and scope of the claim."""
 
@@ -54,11 +52,8 @@ async def claim(request: Request) -> Response:
     method, scope = _PROOFS[proof]
     wanted = {"domain": host, "method": method, "scope": scope}
     status, content = await try_on(request, "/api/claims", orjson.dumps(wanted))
-    if status == MIRRORED.status and content["type"].endswith(MIRRORED.slug):  # its page says where to ask
-        raise as_problem(content)
     if status >= 400:
-        wait = f" Try again {content['wait']}." if content.get("wait") else ""
-        return await _form(request, host, content["detail"] + wait, proof, status=status)
+        return await _form(request, host, refusal_words(content), proof, status=status)
     return _see(request, content["data"]["claim_token"])
 
 
@@ -66,19 +61,13 @@ async def _form(
     request: Request, host: str, fault: str | None = None, chosen: str = "", *, status: int = 400
 ) -> Response:
     opted_out = (await ask(request, "/api/opt-outs/{host}", host=host))["data"]
-    ownership = None
-    if not opted_out["opted_out"]:
-        try:
-            ownership = (await ask(request, "/api/services/{host}", host=host))["data"]["ownership"]
-        except Problem as problem:
-            if problem.kind.status not in (403, 404, 410):
-                raise
+    service = None if opted_out["opted_out"] else await ask_about(request, "/api/services/{host}", host)
     domain = registrable_domain(host)
     default = "dns" if opted_out["opted_out"] else "file"
     offered = [*_PROOFS][1 if opted_out["opted_out"] else 0 : 3 if host == domain else 2]
     values = {
-        "host": host, "domain": domain, "ownership": ownership, "opt_out": opted_out, "fault": fault,
-        "chosen": chosen if chosen in offered else default,
+        "host": host, "domain": domain, "ownership": service and service["ownership"], "opt_out": opted_out,
+        "fault": fault, "chosen": chosen if chosen in offered else default,
     }  # fmt: skip
     return respond(request, "claim.html", values, status=status if fault else 200, cache=REVALIDATE)
 
@@ -104,9 +93,8 @@ async def go_on(request: Request) -> Response:
 
 
 def _claim_of(request: Request, written: str) -> Response:
-    name = _SCHEME.sub("", written.strip()).partition("/")[0]
     try:
-        return RedirectResponse(links_of(request).to(FORM, host=host_syntax(name)), 303)
+        return RedirectResponse(links_of(request).to(FORM, host=host_written(written)), 303)
     except InvalidName as refusal:
         return _go_on(request, f"This is no host name: {refusal}.", field="host", written=written)
 

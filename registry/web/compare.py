@@ -7,9 +7,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from registry.core.names.domains import InvalidName, host_syntax
-from registry.edge.problems import OPTED_OUT, UNKNOWN_SERVICE, Problem
 from registry.edge.responses import REVALIDATE
-from registry.web.asking import as_written, ask
+from registry.web.asking import as_written, ask_about
 from registry.web.rendering import respond
 from registry.web.service import MAX_COMPARED, SECTIONS, weights
 
@@ -48,11 +47,8 @@ async def compare(request: Request) -> Response:
 
 async def _column(request: Request, host: str) -> dict[str, Any] | None:
     """Return a service with what the table says of its capabilities; None if none is listed under the host."""
-    try:
-        data = (await ask(request, "/api/services/{host}", host=host))["data"]
-    except Problem as problem:
-        if problem.kind not in (UNKNOWN_SERVICE, OPTED_OUT):
-            raise
+    data = await ask_about(request, "/api/services/{host}", host)
+    if data is None:
         return None
     capabilities = data["manifest"]["capabilities"]
     return {

@@ -16,13 +16,13 @@ from registry.actions.ownership.owning import NOTE_CHARS
 from registry.core.access.claims import OWNER
 from registry.core.access.tokens import Token, parse_token
 from registry.core.changes.kinds import PATTERNS
-from registry.core.names.domains import InvalidName, host_syntax
+from registry.core.names.domains import is_spelling
 from registry.core.webhooks import EVENTS
-from registry.edge.problems import BAD_REQUEST, FORBIDDEN, MIRRORED, RATE_LIMITED, UNAUTHORIZED, Problem
+from registry.edge.problems import BAD_REQUEST, FORBIDDEN, RATE_LIMITED, UNAUTHORIZED, Problem
 from registry.web import text
-from registry.web.asking import as_problem, as_written, ask, name_written, sent, try_on
+from registry.web.asking import as_problem, as_written, ask, ask_about, name_written, refusal_words, sent, try_on
 from registry.web.rendering import canonical_host, links_of, respond, with_secrets
-from registry.web.sessions import SECONDS, Session
+from registry.web.sessions import NOT_SIGNED_IN, SECONDS, SIGNED_IN, SIGNED_OUT, Session
 from registry.wiring import utc_now
 
 PATH: Final = "/owner/{host}"
@@ -64,7 +64,6 @@ _DECISIONS: Final[Mapping[str, Decision]] = {
     "list-again": Decision("POST", "/opt-out", "The opt-out has ended. A visit is queued; it takes up to a minute."),
 }
 _LEAVING: Final = ("give-up", "opt-out")
-_SIGNED_OUT: Final = "You are signed out in this browser."
 _NOT_VALID: Final = "This token is not valid: it was replaced, or the ownership has ended."
 _NOT_OWNER: Final = (UNAUTHORIZED.status, FORBIDDEN.status)
 
@@ -129,7 +128,7 @@ async def _sign_in(request: Request, host: str, written: str) -> Response:
     status, content = await _answer(request, host, token, "", method="GET")
     if status == UNAUTHORIZED.status:
         return await _signed_out(request, host, "", _NOT_VALID)
-    if status == FORBIDDEN.status and not content["type"].endswith(MIRRORED.slug):
+    if status == FORBIDDEN.status:
         return await _signed_out(request, host, "", "This token belongs to another host.")
     if status >= 400:
         raise as_problem(content)
@@ -158,7 +157,7 @@ def _decided(request: Request, host: str, chosen: str, token: Token, data: Mappi
 
 def _refused_here(host: str, chosen: str, fields: Mapping[str, str]) -> tuple[int, str, str] | None:
     """Return status, field and words of a refusal of what only a page asks for, or says otherwise than the API."""
-    if chosen == "opt-out" and not _is_host(fields["confirm"], host):  # guard: opt-out-typed
+    if chosen == "opt-out" and not is_spelling(fields["confirm"], host):  # guard: opt-out-typed
         return 400, "confirm", f"Type the name of the host, {host}, to confirm that you mean it."
     for name in ("consent", "receiver_token"):
         if fields[name].strip() and parse_token(fields[name].strip(), OWNER) is None:
@@ -170,13 +169,6 @@ def _refused_here(host: str, chosen: str, fields: Mapping[str, str]) -> tuple[in
     if chosen == "note" and len(fields["note"].strip()) > NOTE_CHARS:
         return 400, "note", f"A note has at most {NOTE_CHARS} characters; this one has {len(fields['note'].strip())}."
     return None
-
-
-def _is_host(written: str, host: str) -> bool:
-    try:
-        return host_syntax(written.strip()) == host
-    except InvalidName:
-        return False
 
 
 def _body(chosen: str, fields: Mapping[str, str]) -> bytes:
@@ -210,8 +202,7 @@ def _in_words(chosen: str, content: Mapping[str, Any]) -> str:
         )
     if chosen == "recheck" and content["status"] == 404:
         return "This host was never visited. Submit it first."
-    said = str(content["detail"]).replace("`", "")
-    return f"{said} Try again {content['wait']}." if content.get("wait") else said
+    return refusal_words(content)
 
 
 async def _page(
@@ -232,8 +223,8 @@ async def _page(
         "host": host,
         "owned": data,
         "opt_out": opt_out if opt_out["opted_out"] else None,
-        "host_status": await _found(request, "/api/services/{host}/status", host),
-        "service": await _found(request, "/api/services/{host}", host),
+        "host_status": await ask_about(request, "/api/services/{host}/status", host),
+        "service": await ask_about(request, "/api/services/{host}", host),
         "said": said,
         "said_kind": kind,
         "new_token": token.text if done == "rotate" else None,
@@ -258,16 +249,6 @@ def _offered(data: Mapping[str, Any], opt_out: Mapping[str, Any]) -> set[str]:
     return _DECISIONS.keys() - absent - ({"test"} if webhook and webhook["state"] == "disabled" else set())
 
 
-async def _found(request: Request, path: str, host: str) -> Any:
-    """Return what the API says about a host; None if it is unknown, hidden or opted out."""
-    try:
-        return (await ask(request, path, host=host))["data"]
-    except Problem as problem:
-        if problem.kind.status not in (403, 404, 410):
-            raise
-        return None
-
-
 async def _signed_out(
     request: Request, host: str, said: str, fault: str | None = None, *, written: str = ""
 ) -> Response:
@@ -285,7 +266,7 @@ def _said(done: str, data: Mapping[str, Any]) -> tuple[str, str]:
     if done == "test":
         return _said_of_test(data)
     if done == "sign-in":
-        return f"You are signed in for {SECONDS // 3_600} hours in this browser.", "good"
+        return SIGNED_IN, "good"
     if done == "note":
         return "The note is shown with the service." if data["note"] else "There is no note now.", "good"
     if done == "canonical" and data["canonical_host"]:
@@ -310,12 +291,9 @@ def _said_of_test(data: Mapping[str, Any]) -> tuple[str, str]:
 
 def _said_without_session(done: str) -> str:
     if done == "sign-in":
-        return (
-            "You are not signed in: the session has ended, or the browser keeps no cookies of this registry. Signing "
-            "in needs one cookie, which no script can read."
-        )
+        return NOT_SIGNED_IN
     if done == "sign-out":
-        return _SIGNED_OUT
+        return SIGNED_OUT
     if done == "opt-out":
         return (
             "The host has opted out: everything stored about it was deleted, the ownership too, and it is not visited "

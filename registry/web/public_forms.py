@@ -52,8 +52,6 @@ async def submit(request: Request) -> Response:
         return _submit_form(request, written, detail)
     names = [name for _, name in entries]
     status, content, _ = await pass_on(request, "/api/submissions", orjson.dumps({"hosts": names}))
-    if status == 403:
-        raise as_problem(content)  # a mirror: no entry could be accepted
     if status >= 400:
         return _submit_form(request, written, content["detail"])
     page = links_of(request).to(SUBMISSION, id=content["data"]["id"])

@@ -11,7 +11,7 @@ from starlette.responses import Response
 from registry.core.merging.trust import IDENTITIES
 from registry.edge.problems import GONE, INVALID_PARAMETER, UNKNOWN_SERVICE, Problem
 from registry.edge.responses import CACHED, REVALIDATE, encoded_response
-from registry.web.asking import as_written, ask, number_of
+from registry.web.asking import as_written, ask, ask_about, number_of
 from registry.web.rendering import Links, canonical_host, links_of, pages_of, respond
 from registry.web.snippets import snippets_of
 from registry.web.text import short, visible
@@ -179,7 +179,9 @@ async def _first_call(request: Request, host: str, every: Sequence[Mapping[str, 
 
 
 async def _scores(request: Request, host: str) -> Any:
-    return (await ask(request, "/api/services/{host}/scores", host=host))["data"]["scores"]
+    """Return the changes of the score; none for a host that is not listed, which has a history too."""
+    data = await ask_about(request, "/api/services/{host}/scores", host)
+    return [] if data is None else data["scores"]
 
 
 async def _similar(request: Request, host: str) -> Any:
@@ -245,12 +247,7 @@ async def _service(request: Request, host: str) -> Any:
 
 async def _uptime(request: Request, host: str) -> Any:
     """Return the availability of the last days, or None without data."""
-    try:
-        return (await ask(request, "/api/services/{host}/uptime", {"days": str(UPTIME_DAYS)}, host=host))["data"]
-    except Problem as problem:
-        if problem.kind.status != 404:
-            raise
-        return None
+    return await ask_about(request, "/api/services/{host}/uptime", host, {"days": str(UPTIME_DAYS)})
 
 
 def strip(days: Sequence[Mapping[str, Any]]) -> list[tuple[str, str, int]]:
@@ -344,19 +341,12 @@ _PADDING: Final = 12
 async def badge(request: Request) -> Response:
     """Return the badge. For a host that is not listed it says so, because an error would show as a broken picture."""
     host = canonical_host(request)
-    try:
-        data = (await ask(request, "/api/services/{host}", host=host))["data"]
-    except Problem as problem:
-        if problem.kind is not UNKNOWN_SERVICE:
-            raise
-        value, colour = "not listed", _UNKNOWN
-    else:
+    data = await ask_about(request, "/api/services/{host}", host)
+    value, colour = "not listed" if data is None else IDENTITIES[data["trust"]["identity"]].label, _UNKNOWN
+    if data is not None and data["trust"]["doubt"] is None:  # guard: no-score-in-doubt
         score = data["score"]["value"]
-        trust = data["trust"]
-        value, colour = IDENTITIES[trust["identity"]].label, _UNKNOWN
-        if trust["doubt"] is None:  # guard: no-score-in-doubt
-            value = f"{score} of 100, {value}"
-            colour = next(colour for least, colour in _COLOURS if score >= least)
+        value = f"{score} of 100, {value}"
+        colour = next(colour for least, colour in _COLOURS if score >= least)
     left, right = (round(len(text) * _CHAR_WIDTH) + _PADDING for text in ("waypost", value))
     sizes = {"left": left, "right": right, "width": left + right, "padding": _PADDING}
     body = pages_of(request).render("badge.svg", {"label": "waypost", "value": value, "colour": colour, **sizes})
@@ -392,7 +382,7 @@ async def history(request: Request, host: str) -> Response:
     versions = ask(request, "/api/services/{host}/history", _paged(VERSIONS, cursor), host=host)
     changes = ask(request, "/api/services/{host}/changes", _paged(CHANGES, since), host=host)
     audit = ask(request, "/api/services/{host}/audit", host=host)
-    answer, changed, decided, steps = await asyncio.gather(versions, changes, audit, _scores_or_none(request, host))
+    answer, changed, decided, steps = await asyncio.gather(versions, changes, audit, _scores(request, host))
     links, older, earlier = links_of(request), answer["next_cursor"], changed["next_cursor"]
     values = {
         "host": host,
@@ -413,16 +403,6 @@ async def history(request: Request, host: str) -> Response:
 
 def _paged(limit: int, cursor: str | None) -> dict[str, str]:
     return {"limit": str(limit)} | ({} if cursor is None else {"cursor": cursor})
-
-
-async def _scores_or_none(request: Request, host: str) -> Any:
-    """Return the changes of the score; none for a host that is not listed, which has a history too."""
-    try:
-        return await _scores(request, host)
-    except Problem as problem:
-        if problem.kind is not UNKNOWN_SERVICE:
-            raise
-        return []
 
 
 async def crawl(request: Request, host: str) -> Response:

@@ -18,6 +18,13 @@ from registry.web.rendering import links_of, with_secrets
 SECONDS: Final = 12 * 3_600
 """How long a browser keeps a token: a day of work."""
 
+SIGNED_IN: Final = f"You are signed in for {SECONDS // 3_600} hours in this browser."
+SIGNED_OUT: Final = "You are signed out in this browser."
+NOT_SIGNED_IN: Final = (
+    "You are not signed in: the session has ended, or the browser keeps no cookies of this registry. Signing in needs "
+    "one cookie, which no script can read."
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Session:

@@ -89,7 +89,7 @@ async def test_a_client_has_one_budget_for_all_domains(store: Store) -> None:
 
 
 async def test_a_submission_of_a_known_host_is_a_recheck_within_the_same_budgets(store: Store) -> None:
-    """Somebody who has mended a host submits it again."""
+    """An operator mends a host and submits it again."""
     await revisit(store, NOW)
     assert (await on(store, NOW + HOUR / 2).frontier.submit(HOST, client=STRANGER)).state == "queued"
     await revisit(store, NOW + HOUR / 2)

@@ -38,6 +38,7 @@ async def become_mirror(api: Api) -> None:
         ("POST", f"/api/health/{PIGEON}?wait=0", None),
         ("POST", "/api/reports", {"domain": PIGEON, "reason": "It copies our service.", "code": "wrong"}),
         ("POST", "/api/feedback", {"domain": PIGEON, "verdict": "wrong"}),
+        ("GET", f"/api/owner/{PIGEON}", None),
         ("POST", f"/api/owner/{PIGEON}/call-checks", None),
         ("POST", f"/api/owner/{PIGEON}/recheck", None),
         ("POST", f"/api/owner/{PIGEON}/hide", None),
@@ -76,6 +77,7 @@ async def test_a_claim_from_before_is_not_checked(own_api: Api) -> None:
     ("path", "form"),
     [
         (f"/claim/{PIGEON}", {"proof": "file"}),
+        (f"/owner/{PIGEON}", {"token": OWNER_TOKEN, "action": "sign-in"}),
         (f"/s/{PIGEON}/recheck", {}),
         (f"/s/{PIGEON}/report", {"code": "wrong", "reason": "It copies our service."}),
     ],

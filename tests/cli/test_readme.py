@@ -85,7 +85,7 @@ def without_gaps(text: str) -> Any:
 
 @dataclass(frozen=True)
 class Reader:
-    """Somebody who follows a page in a folder, with a home of its own."""
+    """A reader who follows a page in a folder, with a separate home."""
 
     folder: Path
     environment: dict[str, str]

@@ -52,6 +52,10 @@ async def test_an_opt_out_is_checked_and_shown(own_api: Api) -> None:
     ledger = await own_api.get(f"/s/{PIGEON}/crawl", headers=ASKING)
     assert (ledger.status_code, faults(ledger.content)) == (410, None)
     assert "This site has opted out" in ledger.text
+    badge = await own_api.get(f"/badge/{PIGEON}.svg")
+    assert (badge.status_code, "not listed" in badge.text) == (200, True)
+    compared = await own_api.get(f"/compare?host={PIGEON}", headers=ASKING)
+    assert (compared.status_code, "No service is listed under this host." in compared.text) == (200, True)
 
 
 async def test_an_owner_returns_by_dns(own_api: Api) -> None:

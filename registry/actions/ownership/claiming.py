@@ -6,14 +6,13 @@ hour; checks by DNS cost it nothing. A network (an address, or an IPv6 /48) repl
 those of others (decision 46). A new proof ends an older ownership of the same host and scope.
 """
 
-import asyncio
 from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final, Literal
 
-from registry.actions import Clock, feed
+from registry.actions import Clock, feed, polled
 from registry.actions.access import new_token
 from registry.actions.maintenance.forget import release_locked
 from registry.actions.mirroring.apply import refuse_in_mirror
@@ -47,7 +46,6 @@ LOOK_AGAIN: Final = timedelta(minutes=30)
 """After a check by DNS found no proof, an open claim is looked up again in such intervals: a new record can take hours
 to appear, and a look-up costs the site nothing. Files are requested only when the claimant asks."""
 
-_POLL_SECONDS: Final = 0.25
 _NO_DIGEST: Final = bytes(32)
 
 State = Literal["open", "proven", "expired", "ended"]
@@ -324,12 +322,8 @@ class ClaimActions:
         """Request a check of the claim and wait at most `seconds` for it. Return the claim, and the owner's token if it
         is proven and the token was not handed out before."""
         claimed = await self.ask(token)
-        deadline = asyncio.get_running_loop().time() + seconds
-        while claimed.waiting:
-            if asyncio.get_running_loop().time() >= deadline:
-                break
-            await asyncio.sleep(_POLL_SECONDS)
-            claimed = await self.claim_status(token)
+        if claimed.waiting:
+            claimed = await polled(lambda: self.claim_status(token), lambda found: not found.waiting, seconds)
         if claimed.state != "proven" or claimed.record.owner_digest is not None:
             return claimed, None
         return claimed, await self.hand_out(token)

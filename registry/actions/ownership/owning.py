@@ -5,14 +5,13 @@ and give the token back. The token must belong to a proven ownership that has no
 by token needs no further check of the site; only an owner or an operator ends it.
 """
 
-import asyncio
 from collections.abc import AsyncIterator, Collection, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
-from registry.actions import Clock, feed, webhooks
+from registry.actions import Clock, feed, polled, webhooks
 from registry.actions.access import new_token
 from registry.actions.feedback import FeedbackOverview, feedback_about
 from registry.actions.frontier.recheck import Recheck, recheck_in
@@ -129,7 +128,6 @@ _NAMED: Final = 3
 
 ENTRIES: Final = 50  # latest entries of the audit log that are shown
 DELIVERIES: Final = 20  # latest attempts to send to the webhook that are shown
-_POLL_SECONDS: Final = 0.25
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,9 +156,10 @@ class OwnershipActions:
     _exempt: Collection[str] = ()
 
     async def overview(self, token: Token, host: str) -> OwnershipOverview:
-        """Return the ownership and everything the owner may see. Raise NotAnOwner and OtherHost."""
+        """Return the ownership and everything the owner may see. Raise NotAnOwner, OtherHost and DecidedAtOrigin."""
         domain = registrable_domain(host)
         async with self._store.begin() as uow:
+            await refuse_in_mirror(uow, host)
             claim = await reader(uow, token, host)
             setting = await uow.owner_settings.get(domain, host)
             webhook: WebhookRecord | None = None
@@ -376,14 +375,13 @@ class OwnershipActions:
                 row = replace(row, due_at=min(row.due_at, asked_at))
             await owner.uow.webhooks.put(row)
         purpose = "challenge" if row.verified_at is None else "test"
-        deadline = asyncio.get_running_loop().time() + seconds
-        while True:
+
+        async def attempt() -> DeliveryRecord | None:
             async with self._store.begin() as uow:
                 attempts = await uow.webhooks.deliveries(row.id, limit=DELIVERIES)
-            made = next((one for one in attempts if one.purpose == purpose and one.at >= asked_at), None)
-            if made is not None or asyncio.get_running_loop().time() >= deadline:
-                return made
-            await asyncio.sleep(_POLL_SECONDS)
+            return next((one for one in attempts if one.purpose == purpose and one.at >= asked_at), None)
+
+        return await polled(attempt, lambda made: made is not None, seconds)
 
     async def recheck(self, token: Token, host: str) -> Recheck:
         """Queue a visit of the host with the whole plan, within the site's daily budgets but not those of strangers.

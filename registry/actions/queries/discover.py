@@ -262,10 +262,10 @@ _SIMILAR_HOSTS: Final = 2_000
 
 
 class SimilarHosts(NamedTuple):
-    """Hosts whose services offer nearly the same as `text`, nearest first, with how near each is. `until`: when they
-    are searched again."""
+    """Hosts whose services offer nearly the same, nearest first, with how near each is. They are searched again after
+    `until`, or when the `description` of the service has changed."""
 
-    text: str
+    description: str | None
     until: datetime
     hosts: tuple[tuple[str, float], ...]
 
@@ -331,14 +331,16 @@ class SearchActions(SearchIndex):
         """Return at most MAX_SIMILAR services that offer nearly the same, the nearest first, each with how near it is
         (0 to 1); None if no service is listed there. Services of the same registrable domain, copies, and services that
         use another owner's name are left out. Raise SearchUnavailable and StoreUnavailable."""
-        key = (registrable_domain(host), host)
-        async with self._store.read() as uow:
-            record = (await uow.services.of([key[0]])).get(host)
-        if record is None or record.hidden:
+        card = (await self._store.cards.of(_keys([host]))).get(host)
+        if card is None:
             return None
         now, known = self._clock(), self._similar.get(host)
-        if known is None or known.text != _subject(record.listing) or now >= known.until:
-            known = await self._find_similar(record.listing, now + SIMILAR_KEPT)
+        if known is None or known.description != card.description or now >= known.until:
+            async with self._store.read() as uow:
+                record = (await uow.services.of([registrable_domain(host)])).get(host)
+            if record is None:
+                return None
+            known = SimilarHosts(card.description, now + SIMILAR_KEPT, await self._find_similar(record.listing))
             while len(self._similar) >= _SIMILAR_HOSTS:
                 del self._similar[next(iter(self._similar))]
             self._similar[host] = known
@@ -346,10 +348,10 @@ class SearchActions(SearchIndex):
         found = [(cards[one], nearness) for one, nearness in known.hosts if one in cards]
         return [(card, nearness) for card, nearness in found if not card.trust.get("resembles")][:MAX_SIMILAR]
 
-    async def _find_similar(self, listing: Listing, until: datetime) -> SimilarHosts:
+    async def _find_similar(self, listing: Listing) -> tuple[tuple[str, float], ...]:
         text = _subject(listing)
         if not text.strip():
-            return SimilarHosts(text, until, ())
+            return ()
         # names and verbs say what is asked for, and a description asks for nothing
         question = replace(parse_query(text, self.embedder), names=(), objects=frozenset())
         with self.span("similar"):
@@ -361,7 +363,7 @@ class SearchActions(SearchIndex):
             if found.is_confident and registrable_domain(other) != domain:
                 near.append((other, found.confidence))
         near.sort(key=lambda one: (-one[1], one[0]))
-        return SimilarHosts(text, until, tuple(near[: 2 * MAX_SIMILAR]))
+        return tuple(near[: 2 * MAX_SIMILAR])
 
     async def queue(self) -> QueueState:
         """Return the state of the frontier and of the index."""

@@ -43,7 +43,7 @@ def trust_since(
 
 
 Checked = Literal["host", "part", "none"]
-"""Which parts of a listing certainly come from its host: the older word for a level of ours."""
+"""Which parts of a listing certainly come from its host: an older name of the level."""
 
 CHECKED: Final[Mapping[TrustLevel, Checked]] = {
     TrustLevel.VERIFIED: "host", TrustLevel.COMMUNITY: "part", TrustLevel.UNVERIFIED: "none",
@@ -241,7 +241,7 @@ def facts_of_host(host: str) -> dict[str, Any]:
 
 def identity_of(level: TrustLevel, facts: Facts, *, is_owned: bool) -> IdentityState:
     """Return the word of identity for a level, its facts and a proven ownership. A doubt wins, also over an ownership:
-    whoever uses the name of another site can prove to control the own host."""
+    an impersonator can prove control of its host."""
     if doubt_of(facts) is not None:  # guard: identity-in-doubt
         return IdentityState.IN_DOUBT
     if level is TrustLevel.VERIFIED:

@@ -83,6 +83,14 @@ class InvalidName(ValueError):
         self.code = code
 
 
+def is_spelling(written: str, host: str) -> bool:
+    """Return whether a text is the name of this canonical host, in any spelling."""
+    try:
+        return host_syntax(written.strip()) == host
+    except InvalidName:
+        return False
+
+
 def message_of(code: str) -> str:
     """Return the message of an InvalidName with this code; a general one for a code of another version."""
     return NAME_FAULTS.get(code, "not the name of a public host")

@@ -82,7 +82,7 @@ GUARDS: Final = (
     Guard(
         "no-score-in-doubt",
         "the badge of a doubtful host has no score",
-        Edit(r'trust\["doubt"\] is None', "True"),
+        Edit(r'data\["trust"\]\["doubt"\] is None', "True"),
         ("tests/web/test_doubt.py::test_the_badge_of_a_doubtful_host_has_no_score",),
     ),
     Guard(
