@@ -11,11 +11,12 @@ from registry.core.names.suffixes import SHIPPED
 NAMED = {
     "PayPal": ["PayPal", "PayPal Support", "Invoices for PayPal by Acme", "Pay Pal", "P a y P a l", "P.A.Y.P.A.L",
                "pay\u200bpal", "paypalsupport", "PayPalHelp", "paypal24", "paypa1", "PaypaI", "Páypal",
+               "PayPall", "PayPla login", "paypallsupport",
                "com.paypal/mcp", "io.github.paypal/mcp", "贝宝客服", "ペイパル", "PayPal支付", "Пэйпал",
                "PаyPаl", "ΡΑΥΡΑL", "ｐａｙｐａｌ", "𝐏𝐚𝐲𝐏𝐚𝐥"],  # Cyrillic a, Greek capitals
     "Gmail": ["Gmail integration"],
-    "Google": ["ɢoogle", "g00gle"],
-    "Microsoft": ["rnicrosoft"],
+    "Google": ["ɢoogle", "g00gle", "Gogle", "Gooogle"],
+    "Microsoft": ["rnicrosoft", "Mircosoft", "Microsft account"],
     "Société Générale": ["Société Générale"],
     "Bank of America": ["Bank of America login", "BankOfAmerica"],
     "Apple": ["Apple", "Apple Support", "app1e"],
@@ -25,7 +26,8 @@ NAMED = {
 }  # fmt: skip
 HOSTS_NAMED = {
     "PayPal": ["claims-paypal.com", "paypal.secure-payments.com", "paypal.co.uk", "pay-pal.com", "paypa1.com",
-               "paypal.com.shop.example", "securepaypallogin.com", "pаypal.com", "paypál.com"],  # Cyrillic a
+               "paypal.com.shop.example", "securepaypallogin.com", "paypall.com", "my-payapl-login.net",
+               "pаypal.com", "paypál.com"],  # Cyrillic a
     "Stripe": ["stripe.com.shop.example", "stripe-com.shop.example"],
     "Microsoft": ["rnicrosoft.com"],
     "Apple": ["appleid-login.net", "my-apple-support.net"],
@@ -44,7 +46,9 @@ def test_a_known_name_is_found(text: str, name: str) -> None:
     [
         "", "100", "Apple pie recipes", "Target practice", "Draw a line", "Stripe patterns for wallpaper",
         "Hotel booking", "Sales Force Automation", "Open AI directory", "Revolution", "Redditch weather", "Discordant",
-        "Roman Slack", "Intelligence", "Banking", "Helpline", "Méta-analyse", "Signals", "io.github.alice/weather",
+        "Roman Slack", "Intelligence", "Banking", "Helpline", "Méta-analyse", "Signals",
+        "Papal library", "Klara", "Telegramm",
+        "io.github.alice/weather",
     ],
 )  # fmt: skip
 def test_ordinary_words_are_no_known_names(text: str) -> None:

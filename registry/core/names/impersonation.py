@@ -1,9 +1,10 @@
 """Find host names in texts, and known names in host names and service names, in any spelling that reads the same.
 
-Such spellings are letters of other scripts, digits for letters (`paypa1`), capitals (`PayPaI`), `rn` for `m`, and
-single letters with spaces between them. A name that is also an ordinary word counts only if it is the whole name, alone
-or with words that its owner would add (`Apple Support`). Products of others for a known name ("Gmail integration") are
-found too: no text shows who wrote it. Where the words around a name say that it is a partner's, it is a mention.
+Such spellings are letters of other scripts, digits for letters (`paypa1`), capitals (`PayPaI`), `rn` for `m`, single
+letters with spaces between them, and slips of the keyboard (`paypall`, `gogle`). A name that is also an ordinary word
+counts only if it is the whole name, alone or with words that its owner would add (`Apple Support`). Products of others
+for a known name ("Gmail integration") are found too: no text shows who wrote it. Where the words around a name say that
+it is a partner's, it is a mention.
 """
 
 import re
@@ -123,7 +124,31 @@ _OPERATED: Final = re.compile(
 )
 _PROSE_CHARS: Final = 600
 
+_MIN_SLIPPED: Final = 6
+_MIN_SHORTENED: Final = 8
+"""Letters of a known name whose slips are known, and of one that may lack a letter: `paypl` would find `papal`."""
+
+
+def _slips(key: str) -> Iterator[str]:
+    """Yield a key as it is often mistyped, its first letter right: a letter twice, one of two equal letters, two
+    letters exchanged, an inner letter left out."""
+    for at in range(1, len(key)):
+        yield key[:at] + key[at - 1] + key[at:]
+        if key[at] == key[at - 1] or (len(key) >= _MIN_SHORTENED and at < len(key) - 1):
+            yield key[:at] + key[at + 1 :]
+        if at > 1:
+            yield key[: at - 1] + key[at] + key[at - 1] + key[at + 1 :]
+    yield key + key[-1]
+
+
 _BY_KEY: Final = {known.key: known for known in KNOWN_NAMES}
+_SLIPPED: Final = {
+    slip: known
+    for key, known in _BY_KEY.items()
+    if len(key) >= _MIN_SLIPPED and not known.is_word
+    for slip in _slips(key)
+    if slip not in _BY_KEY and slip != "telegramm"  # the German word
+}
 _BY_WORDS: Final = {known.words: known for known in KNOWN_NAMES if len(known.words) > 1 and not known.is_word}
 _MAX_NAME_WORDS: Final = max(map(len, _BY_WORDS))
 _UNSPACED: Final = r"\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
@@ -247,7 +272,7 @@ def _find_used(words: Sequence[_Word]) -> KnownName | None:
             known = _BY_KEY.get(key)
             if known is not None and not known.is_word:
                 return known
-            if known := _find_attached(key):
+            if known := _SLIPPED.get(key) or _find_attached(key):
                 return known
         for key in sorted(word.disguised):
             known = _BY_KEY.get(key) or _find_attached(key)
@@ -268,7 +293,7 @@ def _find_attached(key: str, *, is_inner: bool = False) -> KnownName | None:
     for cut in range(2, len(key)):
         start, end = key[:cut], key[cut:]
         for inner, rest in ((start, end), (end, start)):
-            known = _BY_KEY.get(inner)
+            known = _BY_KEY.get(inner) or _SLIPPED.get(inner)
             is_cut = known is None and rest in _OWNERS_WORDS and not is_inner
             if is_cut and (found := _find_attached(inner, is_inner=True)):
                 return found
