@@ -12,6 +12,7 @@ from registry.actions.queries.discover import MAX_SIMILAR
 from registry.actions.queries.evidence import EarlierState, OptedOut
 from registry.actions.queries.inspect import (
     CapabilityDates,
+    CapabilityView,
     ServiceView,
     Sort,
     StoredService,
@@ -46,7 +47,7 @@ from registry.core.format_support.account import count_unread
 from registry.core.format_support.common_rules import UNREAD
 from registry.core.formats.adp.detail_view import adp_detail, why_no_detail
 from registry.core.formats.adp.manifest_view import adp_manifest
-from registry.core.merging.trust import explained, facts_of_host
+from registry.core.merging.trust import doubt_of, explained, facts_of, facts_of_host, identity_of
 from registry.core.model.listing import Filters, TrustLevel
 from registry.core.model.services import Capability, to_json
 from registry.core.names.domains import is_confusable
@@ -186,7 +187,7 @@ async def capability(
 def _tool(host: str, stored: StoredService, form: ToolForm, base: str) -> bytes:
     """Return a capability as a tool definition, with the call that its arguments fill."""
     view = capability_view(stored)
-    record = capability_record(view.service, view.capability, view.example)
+    record = _record(view, stored)
     made = tool_of(host, record, form)
     data: schemas.ToolData = {
         "as": form,
@@ -196,6 +197,8 @@ def _tool(host: str, stored: StoredService, form: ToolForm, base: str) -> bytes:
         "left_out": made.left_out,
         "call": record.get("call"),
         "record_url": capability_url(base, host, view.capability.name),
+        "identity": record["identity"],
+        "doubt": record["doubt"],
         "injection_flags": record["injection_flags"],
         "untrusted_text": ["tool", "renamed", "left_out", "call", "missing.detail_url", "record_url"],
     }
@@ -204,9 +207,17 @@ def _tool(host: str, stored: StoredService, form: ToolForm, base: str) -> bytes:
     return orjson.dumps({"success": True, "data": data})
 
 
+def _record(view: CapabilityView, stored: StoredService) -> dict[str, Any]:
+    """Return the capability, with what is known of who serves it: a call may send money or a password."""
+    level, facts = view.record.trust_level, facts_of(view.record.listing)
+    identity = identity_of(level, facts, is_owned=stored.ownership.state == "proven")
+    known = {"identity": identity.value, "doubt": doubt_of(facts)}
+    return capability_record(view.service, view.capability, view.example) | known
+
+
 def _capability(host: str, stored: StoredService) -> bytes:
     view = capability_view(stored)
-    record = capability_record(view.service, view.capability, view.example)
+    record = _record(view, stored)
     detail = adp_detail(host, view.service, view.capability, record.get("call", {}).get("example"))
     if "call" not in record:
         record |= {"call": None, "missing": _missing(host, stored, view.capability)}

@@ -257,6 +257,8 @@ CAPABILITY: Final = closed(
         "id": text("The document's own."),
         "title": text(),
         "description": text(),
+        "identity": _IDENTITY,
+        "doubt": _DOUBT,
         "side_effects": or_null("boolean", "null: the documents do not say."),
         "confirmation": anything("Whether a person must agree to the call, and the question for them."),
         "call": anything(

@@ -143,6 +143,7 @@ def capability(body: bytes, host: str, url: str, detail: str, max_bytes: int) ->
         "domain": host,
         "name": name_of(record["name"]),
         "description": short(record.get("description"), min(1_500, for_content // 6)),
+        **{name: record[name] for name in ("identity", "doubt") if record.get(name) is not None},
         "side_effects": record.get("side_effects"),
         "injection_flags": first_within(record.get("injection_flags", []), LIST_BYTES),
         **dated(record),
@@ -178,6 +179,7 @@ def _without(members: Json, names: Iterable[str]) -> Json:
 def _how(record: Json, content: Json, budget: int) -> tuple[str, bool]:
     """Return the text, and whether all of it fits. What is needed first comes first, optional parameters last."""
     lines = [f"capability: {exact(content['name'])} of {content['domain']}. {WARNING}"]
+    lines += [f"warning: identity in doubt. {record['doubt']}"] if record.get("doubt") else []
     lines += [f"about: {quoted(content['description'], 500)}"] if content["description"] else []
     if content["injection_flags"]:
         lines.append(f"warning: patterns of prompt injection found: {', '.join(content['injection_flags'])}")

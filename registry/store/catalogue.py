@@ -247,7 +247,8 @@ class Catalogue(Repository):
         for condition in (CapabilityRow.name == key_name(name), by_id):
             if found := await self._capabilities(domain, host, condition, include_details=True, limit=1):
                 calls = await CallChecks(self._connection).of_host(domain, host)
-                return StoredService(row=row, capabilities=found, calls=calls)
+                ownership = await Claims(self._connection).ownership(domain, host)
+                return StoredService(row=row, capabilities=found, calls=calls, ownership=ownership)
         return None
 
     async def capability_name(self, domain: str, host: str, name: str) -> str | None:

@@ -285,7 +285,8 @@ def respond(
     """Return the response with a page, with an ETag if its status is 200."""
     pages, path = pages_of(request), request.scope["path"]
     doubt = getattr(request.state, "doubt", None)
-    canonical = pages.links.base + quote(path) if template in INDEXED and status == 200 else None
+    is_found = template in INDEXED and status == 200 and not doubt  # search engines carry no impersonator further
+    canonical = pages.links.base + quote(path) if is_found else None
     body = pages.render(template, {"path": path, "doubt": doubt, "canonical": canonical, **values})
     every = {**SECURITY, **(headers or {})}
     if status == 200:

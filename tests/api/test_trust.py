@@ -3,8 +3,11 @@
 from datetime import UTC, datetime
 from typing import Any
 
+import orjson
+
 from registry.core.merging.trust import CHECKED, IDENTITIES, REASONS, meaning_of_level
 from registry.core.model.listing import IdentityState, TrustLevel
+from registry.mcp import results
 from tests.actions.ownership.test_ownership import owner_of
 from tests.api.sites import ELSEWHERE, PIGEON
 from tests.support.api import Api
@@ -88,6 +91,21 @@ async def test_rows_and_records_say_what_is_known(own_api: Api) -> None:
         "says": REASONS["calls_other_site"].says,
         "fix": REASONS["calls_other_site"].fix,
     }
+
+
+async def test_a_capability_says_what_is_known_of_its_host(own_api: Api) -> None:
+    await with_impostors(own_api)
+    for host, known in ((PIGEON, ("host-checked", None)), (CLAIMS, ("in-doubt", DOUBT))):
+        name = (await own_api.json(f"/api/services/{host}"))["data"]["manifest"]["capabilities"][0]["name"]
+        path = f"/api/services/{host}/capabilities/{name}"
+        record = await own_api.json(path)
+        assert (record["identity"], record["doubt"]) == known
+        tool = (await own_api.json(path, **{"as": "anthropic-tool"}))["data"]
+        assert (tool["identity"], tool["doubt"]) == known
+        assert ("its identity is in doubt" in tool["tool"]["description"]) is (host == CLAIMS)
+        said = results.capability(orjson.dumps(record), host, path, "low", 20_000)
+        assert (said.content["identity"], said.content.get("doubt")) == known
+        assert (f"warning: identity in doubt. {DOUBT}" in said.text) is (host == CLAIMS)
 
 
 async def test_submissions_say_it_too(own_api: Api) -> None:

@@ -32,6 +32,14 @@ async def test_every_page_of_a_doubtful_host_says_so(own_api: Api) -> None:
     assert "grade high" in (await own_api.get(f"/s/{PAYPAL}")).text
 
 
+async def test_search_engines_are_not_shown_a_doubtful_host(own_api: Api) -> None:
+    await with_impostors(own_api)
+    for host, is_shown in ((PAYPAL, True), (CLAIMS, False)):
+        page = (await own_api.get(f"/s/{host}", headers=ASKING)).text
+        assert ('content="noindex"' not in page, 'rel="canonical"' in page, "ld+json" in page) == (is_shown,) * 3
+        assert (f"/s/{host}</loc>" in (await own_api.get("/sitemap/1.xml")).text) is is_shown
+
+
 async def test_lists_say_it_beside_the_name(own_api: Api) -> None:
     await with_impostors(own_api)
     for path in ("/", "/search", f"/search?q={CLAIMS}"):

@@ -123,6 +123,7 @@ def tool_name(host: str, name: str, chars: int = NAME_CHARS, outside: re.Pattern
 def _description(host: str, record: Record) -> str:
     """Return the registry's facts in brackets, which no site can write before its own text, then the site's text."""
     facts = [f"{line(host, _TITLE_CHARS)}, in its own words"]
+    facts += ["its identity is in doubt"] if record.get("doubt") else []
     facts += ["has side effects"] if record.get("side_effects") else []
     facts += ["ask a person before calling"] if record.get("confirmation_required") else []
     facts += ["deprecated"] if record.get("deprecated") else []
