@@ -188,9 +188,12 @@ class Settings(BaseSettings):
 
     # retention (`prune`)
     keep_visits_days: int = Field(default=90, ge=2, le=36_500)
-    """Days that visits stay in the ledger."""
-    keep_visits_per_host: int = Field(default=20, ge=1, le=10_000)
+    """Days that visits stay in the ledger; it is pruned by whole months (UTC)."""
+    keep_visits_per_host: int = Field(default=3, ge=1, le=10_000)
     """Latest visits of each host that stay in the ledger at any age."""
+    archive_visits: bool = False
+    """Whether old months of visits stay in the database as tables `visits_YYYY_MM_archived`, which no part of waypost
+    reads, prunes or forgets hosts in."""
     keep_history_days: int = Field(default=1_095, ge=1, le=36_500)
     """Days that the history of a document stays."""
     keep_versions: int = Field(default=10, ge=1, le=10_000)

@@ -25,8 +25,8 @@ from registry.store.engine import libpq, sqlalchemy_url
 
 FIRST, AGAIN, COPY = "first visits", "visits again", "COPY alone"
 SIZES: Final = """
-SELECT c.relname, pg_total_relation_size(c.oid) / greatest(n_live_tup, 1)
-FROM pg_class c JOIN pg_stat_user_tables s ON s.relid = c.oid WHERE c.relname IN ('visits', 'hosts', 'domains')
+SELECT name, (sum(pg_total_relation_size(relid)) / greatest(sum(n_live_tup), 1))::int
+FROM pg_stat_user_tables, substring(relname FROM '^(visits|hosts|domains)') AS name WHERE name IS NOT NULL GROUP BY 1
 """
 
 

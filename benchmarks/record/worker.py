@@ -104,7 +104,7 @@ class Bare:
         self._postmaster = postmaster
         self._batch = batch
         with psycopg.connect(self._url) as connection:
-            connection.execute("CREATE TABLE bare (LIKE visits INCLUDING ALL)")
+            connection.execute("CREATE TABLE bare (LIKE visits, PRIMARY KEY (domain, host, started_at))")
 
     def copy(self, hosts: int) -> Spent:
         """Copy the latest `hosts` visits."""
@@ -198,6 +198,11 @@ def names(number: int) -> Iterator[str]:
     return (f"n{index}.com" for index in range(number))
 
 
+async def make_months(store: Store, now: datetime) -> None:
+    async with store.begin() as uow:
+        await uow.visit_months.make(now=now)
+
+
 async def main() -> None:
     """Run the worker. Arguments: URL of an empty database, process id of its server, domains, domains per batch, and N
     for one hit in N hosts (0: none). An input line is `visit N`, `later` (everything is due again) or `copy N`."""
@@ -206,12 +211,14 @@ async def main() -> None:
     store = Store(make_engine(url))
     frontier = FrontierActions(store, lambda: BEGINNING - timedelta(days=1))
     await frontier.seed(names(domains), source="benchmark")
+    await make_months(store, BEGINNING)
     side, bare = Side(store, postmaster, batch, hits), Bare(url, postmaster, batch)
     for line in sys.stdin:
         act, _, number = line.strip().partition(" ")
         answer: dict[str, Any] = {}
         if act == "later":
             side.now += timedelta(days=400)
+            await make_months(store, side.now)
         else:
             answer = vars(await side.visit(int(number)) if act == "visit" else bare.copy(int(number)))
         sys.stdout.write(json.dumps(answer) + "\n")

@@ -29,7 +29,7 @@ SELECT h.domain, v.standing, sum(v.sent), sum(v.look_ups) FROM hosts h
 CROSS JOIN LATERAL (
     SELECT coalesce(standing, 0) AS standing, sum(coalesce(sent, requests)) AS sent,
         count(*) FILTER (WHERE sent = 0 AND requests > 0) AS look_ups FROM visits
-    WHERE domain = h.domain AND host = h.host AND started_at >= %(since)s GROUP BY 1) v
+    WHERE domain = h.domain AND host = h.host AND started_at >= %(since)s AND NOT kept GROUP BY 1) v
 WHERE h.domain = ANY(string_to_array(%(domains)s, ' '))
   AND (h.last_visit_at >= %(since)s OR h.last_visit_at IS NULL)  -- a forgotten host is new, its requests are not
 GROUP BY h.domain, v.standing
@@ -61,7 +61,7 @@ class Ledger(Repository):
     async def visits(self, domain: str, host: str, *, limit: int) -> list[VisitRecord]:
         """Return visits of the host, latest first."""
         row = VisitRow
-        statement = select(row.__table__).where(row.domain == domain, row.host == host)
+        statement = select(*_SELECTED).where(row.domain == domain, row.host == host)
         rows = await self._execute(statement.order_by(row.started_at.desc()).limit(limit))
         return [_record(values) for values in rows.mappings()]
 
@@ -117,3 +117,4 @@ def _record(row: RowMapping) -> VisitRecord:
 
 
 _COLUMNS = tuple("vector" if name == "packed" else name for name in VisitRecord.__dataclass_fields__)
+_SELECTED = tuple(getattr(VisitRow, name) for name in _COLUMNS)

@@ -1,10 +1,10 @@
-"""Delete old rows, a bounded number per statement.
+"""Delete old rows, a bounded number per statement. Visits go by month: see registry/store/visit_months.py.
 
 Rows that a writer may be about to refer to (bodies), or that are written with their parent (capabilities, findings),
 are deleted only under the lock of their domain, where the condition is checked again.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Sequence
 from dataclasses import asdict
 from datetime import datetime
 from typing import Any, Final
@@ -15,14 +15,16 @@ from registry.core.scheduling.jobs import Horizon
 from registry.store.repository import Repository
 
 MAX_ROWS: Final = 5_000  # maximum number of rows that one statement deletes
-_VISITS = text("""
-DELETE FROM visits v USING (
-    SELECT domain, host, started_at FROM (
-        SELECT domain, host, started_at, row_number() OVER (PARTITION BY domain, host ORDER BY started_at DESC) AS place
-        FROM visits WHERE domain = ANY(:domains)) AS numbered
-    WHERE started_at < :visits AND place > :visits_per_host LIMIT :most) AS old
+
+# Of visits outside of months (registry/store/visit_months.py). The latest ones of each host stay.
+_VISITS = """
+DELETE FROM {table} v USING (
+    SELECT domain, host, started_at FROM {table} o WHERE domain = ANY(:domains) AND started_at < :visits AND EXISTS (
+        SELECT FROM visits n WHERE n.domain = o.domain AND n.host = o.host AND n.started_at > o.started_at
+        OFFSET :visits_per_host - 1)
+    LIMIT :most) AS old
 WHERE v.domain = old.domain AND v.host = old.host AND v.started_at = old.started_at
-""")
+"""
 
 _HISTORY = text("""
 DELETE FROM document_history h USING (
@@ -77,11 +79,12 @@ DELETE FROM feedback f USING (
 WHERE f.domain = old.domain AND f.host = old.host AND f.id = old.id
 """)
 
-OF_DOMAINS: Final[Mapping[str, TextClause]] = {
-    "visits": _VISITS, "document_history": _HISTORY, "scores": _SCORES, "candidates": _CANDIDATES, "reports": _REPORTS,
-    "call_checks": _CALL_CHECKS, "feedback": _FEEDBACK,
-}  # fmt: skip
-"""Statements by table, for some domains at a time; no lock is needed."""
+OF_DOMAINS: Final[Sequence[tuple[str, TextClause]]] = (
+    ("visits", text(_VISITS.format(table="visits_kept"))), ("visits", text(_VISITS.format(table="visits_other"))),
+    ("document_history", _HISTORY), ("scores", _SCORES), ("candidates", _CANDIDATES), ("reports", _REPORTS),
+    ("call_checks", _CALL_CHECKS), ("feedback", _FEEDBACK),
+)  # fmt: skip
+"""Tables and their statements, for some domains at a time; no lock is needed."""
 
 # A body is needed by a current document, and by any version that was current at some time since :bodies.
 _IDLE_BODIES = """
@@ -124,9 +127,9 @@ WHERE r.job = old.job AND r.started_at = old.started_at
 
 
 class Pruning(Repository):
-    async def old(self, table: str, domains: Collection[str], horizon: Horizon) -> int:
-        """Delete at most MAX_ROWS rows of one table of OF_DOMAINS; return their number."""
-        return await self._touched(OF_DOMAINS[table], _bound(domains, horizon))
+    async def old(self, statement: TextClause, domains: Collection[str], horizon: Horizon) -> int:
+        """Delete at most MAX_ROWS rows by a statement of OF_DOMAINS; return their number."""
+        return await self._touched(statement, _bound(domains, horizon))
 
     async def with_orphans(self, domains: Collection[str], horizon: Horizon) -> dict[str, list[str]]:
         """Return by table the domains that seem to have orphaned rows. Check without a lock; `idle` checks again."""

@@ -381,7 +381,11 @@ class McpLeftOutRow(HostTable):
 
 
 class VisitRow(HostTable):
-    """One visit of one host. Its vector holds all requests and answers, which explain the outcome."""
+    """One visit of one host. Its vector holds all requests and answers, which explain the outcome.
+
+    Partitioned by month: see registry/store/visit_months.py. The primary key is one of the partitions: the table itself
+    has none, because it would have to contain `kept`.
+    """
 
     __tablename__ = "visits"
     started_at: Mapped[Moment] = mapped_column(primary_key=True)
@@ -394,6 +398,9 @@ class VisitRow(HostTable):
     standing: Mapped[Small | None]  # shares.Standing: whose part of the daily budget was spent; NULL as above
     address: Mapped[str | None]
     vector: Mapped[Bytes]  # see registry/store/visit_log_encoding.py; never read in SQL
+    kept: Mapped[bool] = mapped_column(server_default=text("false"))  # outlives its month: one of the host's latest
+
+    __table_args__ = ({"postgresql_partition_by": "LIST (kept)"},)
 
 
 # The order of insertion. Changes of a host are inserted under the lock of its domain, so this is their true order; the

@@ -38,6 +38,7 @@ from registry.store.services import Services
 from registry.store.site_checks import SiteChecks
 from registry.store.statistics import StatisticsQueries
 from registry.store.submissions import Submissions
+from registry.store.visit_months import VisitMonths
 from registry.store.webhooks import Webhooks
 
 T = TypeVar("T")
@@ -70,6 +71,7 @@ class UnitOfWork:
     feed = _repository(Feed)
     jobs = _repository(Jobs)
     pruning = _repository(Pruning)
+    visit_months = _repository(VisitMonths)
     references = _repository(References)
     rehoming = _repository(Rehoming)
     forgetting = _repository(Forgetting)

@@ -106,6 +106,7 @@ async def _prune(tools: JobTools) -> Figures:
         candidates_days=settings.keep_candidates_days,
         reports_days=settings.keep_reports_days,
         job_runs_days=settings.keep_job_runs_days,
+        archive_visits=settings.archive_visits,
     )
     return await tools.waypost.maintenance.prune(retention)
 

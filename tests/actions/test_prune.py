@@ -2,7 +2,7 @@
 
 import asyncio
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -50,6 +50,11 @@ async def add_visits(store: Store, *moments: datetime) -> None:
         await uow.ledger.add_visits([visit_record(at) for at in moments])
 
 
+async def make_months(store: Store, now: datetime) -> None:
+    async with store.begin() as uow:
+        await uow.visit_months.make(now=now)
+
+
 async def visit_times(store: Store) -> list[datetime]:
     return [at for (at,) in await rows(store, "SELECT started_at FROM visits ORDER BY started_at DESC")]
 
@@ -67,11 +72,15 @@ async def test_old_visits_are_pruned_except_the_last_of_each_host(store: Store) 
 
 
 async def test_visits_that_count_for_the_daily_budget_are_always_kept(store: Store) -> None:
-    moments = [NOW - hours * HOUR for hours in (1, 12, 23, 30, 47, 49, 60)]
+    await make_months(store, NOW)
+    keep, begin = replace(KEEP, visits_days=0, visits_per_host=1), datetime(2026, 12, 1, tzinfo=UTC)
+    moments = [begin + HOUR, *(begin - hours * HOUR for hours in (1, 12, 60))]
     await add_visits(store, *moments)
-    await on(store).maintenance.prune(replace(KEEP, visits_days=0, visits_per_host=1))
-    assert await visit_times(store) == moments[:5]
-    assert timedelta(hours=47) < MIN_LEDGER_AGE < timedelta(hours=49)
+    await on(store, begin + MIN_LEDGER_AGE - HOUR).maintenance.prune(keep)
+    assert await visit_times(store) == moments
+    await on(store, begin + MIN_LEDGER_AGE).maintenance.prune(keep)
+    assert await visit_times(store) == moments[:1]
+    assert timedelta(hours=47) < MIN_LEDGER_AGE
 
 
 async def test_many_rows_are_pruned_in_small_transactions(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -36,6 +36,7 @@ from registry.store.pruning import MAX_ROWS, OF_DOMAINS
 from registry.store.reference import ReferenceRecord
 from registry.store.repository import Key as HostKey
 from registry.store.unit_of_work import Store, UnitOfWork
+from registry.store.visit_months import Month
 
 _log = logging.getLogger(__name__)
 
@@ -224,13 +225,17 @@ class MaintenanceActions:
         horizon, unseen_since = retention.horizon(now), now - INDEX_FORGOTTEN_AFTER
         deleted: Counter[str] = Counter()
 
-        async def delete_all(table: str, delete: Callable[..., Awaitable[int]], *bound: object) -> None:
-            """Delete in transactions of MAX_ROWS rows until no row is left."""
-            number = MAX_ROWS
+        async def repeat(change: Callable[..., Awaitable[int]], *bound: object) -> int:
+            """Change rows in transactions of MAX_ROWS until no row is left; return their number."""
+            total, number = 0, MAX_ROWS
             while number >= MAX_ROWS:
                 async with self._store.begin() as uow:
-                    number = await delete(uow, *bound)
-                deleted[table] += number
+                    number = await change(uow, *bound)
+                total += number
+            return total
+
+        async def delete_all(table: str, delete: Callable[..., Awaitable[int]], *bound: object) -> None:
+            deleted[table] += await repeat(delete, *bound)
 
         async def delete_orphans(uow: UnitOfWork, table: str, domains: Sequence[str]) -> int:
             """Delete orphaned rows under the lock that every writer of these domains takes first: a visit being
@@ -238,14 +243,30 @@ class MaintenanceActions:
             await uow.domains.lock(domains)
             return await uow.pruning.idle(table, domains, horizon)
 
+        async def keep(uow: UnitOfWork, month: Month, domains: Sequence[str]) -> int:
+            """Move under the lock: whoever forgets a host at the same time would fail on rows that move away."""
+            await uow.domains.lock(domains)
+            return await uow.visit_months.keep(month, domains, horizon, most=MAX_ROWS)
+
+        async with self._store.begin() as uow:
+            await uow.visit_months.make(now=now)
+            old_months = [month for month in await uow.visit_months.all() if month.until <= horizon.visits]
         async for domains in self._pages(lambda uow, after: uow.jobs.domains(after, limit=DOMAINS_AT_ONCE), ""):
-            for table in OF_DOMAINS:
-                await delete_all(table, lambda uow, *of: uow.pruning.old(*of, horizon), table, domains)
+            for month in old_months:
+                async with self._store.begin() as uow:
+                    concerned = await uow.visit_months.with_latest(month, domains, horizon)
+                for start in range(0, len(concerned), LOCKED):
+                    await repeat(keep, month, concerned[start : start + LOCKED])
+            for table, statement in OF_DOMAINS:
+                await delete_all(table, lambda uow, *of: uow.pruning.old(*of, horizon), statement, domains)
             async with self._store.begin() as uow:
                 suspects = await uow.pruning.with_orphans(domains, horizon)
             for table, of_table in suspects.items():
                 for start in range(0, len(of_table), LOCKED):
                     await delete_all(table, delete_orphans, table, of_table[start : start + LOCKED])
+        for month in old_months:
+            async with self._store.begin() as uow:
+                deleted["visits"] += await uow.visit_months.remove(month, archive=retention.archive_visits) or 0
         await sequence(self._store)  # only events with a place are deleted, in its order
         await delete_all("changes", lambda uow: uow.feed.prune(horizon.changes, most=MAX_ROWS))
         await delete_all("mcp_servers", lambda uow: uow.mcp_servers.prune(horizon.changes, most=MAX_ROWS))

@@ -137,7 +137,8 @@ CLIENTS_FORGOTTEN_AFTER: Final = timedelta(days=1)
 
 @dataclass(frozen=True, slots=True)
 class Retention:
-    """Days and numbers set by the operator. The last `visits_per_host` visits and `versions` versions always stay."""
+    """Days and numbers set by the operator. The last `visits_per_host` visits and `versions` versions always stay.
+    `archive_visits`: old months of visits become tables of their own, instead of being dropped."""
 
     visits_days: int
     visits_per_host: int
@@ -149,6 +150,7 @@ class Retention:
     candidates_days: int
     reports_days: int
     job_runs_days: int
+    archive_visits: bool = False
 
     def horizon(self, now: datetime) -> "Horizon":
         def ago(days: int) -> datetime:
