@@ -1,6 +1,7 @@
 """All settings, with their defaults and descriptions. docs/settings.md is generated from here.
 
-They are read from environment variables with the prefix WAYPOST_; DATABASE_URL and the MEILI_ variables have no prefix.
+They are read from environment variables with the prefix WAYPOST_; DATABASE_URL, DATABASE_SESSION_URL and the MEILI_
+variables have no prefix.
 No other module reads settings from os.environ.
 """
 
@@ -54,7 +55,17 @@ class Settings(BaseSettings):
     data: Path = Field(default_factory=default_data_folder)
     """Folder of the embedded database and index."""
     database_url: SecretStr | None = Field(default=None, validation_alias=_unprefixed("database_url"))
-    """PostgreSQL to use (postgresql://user:password@host/name). Unset: an embedded server in `data`."""
+    """PostgreSQL to use (postgresql://user:password@host/name). Unset: an embedded server in `data`. Several hosts
+    (postgresql://user@a,b/name): the one that can be written, unless `target_session_attrs` says otherwise."""
+    database_session_url: SecretStr | None = Field(default=None, validation_alias=_unprefixed("database_session_url"))
+    """The same database without the pooler, if DATABASE_URL names a pooler that shares sessions (PgBouncer in
+    transaction mode): for locks, notifications and migrations."""
+    database_pool: int = Field(default=10, ge=1, le=1_000)
+    """Connections to the database that one process keeps open in its pool; see operations.md for others."""
+    database_overflow: int = Field(default=10, ge=0, le=1_000)
+    """Connections beyond the pool that one process may open for a while."""
+    database_wait: float = Field(default=10, gt=0, le=600)
+    """Seconds that work waits for a free connection of the pool. A request is then answered 503."""
     opt_out_file: Path | None = None
     """File to which each opt-out is appended before it takes effect. It is replayed at each start, so that an older,
     restored backup brings no site back. Unset: `opt-outs.log` in `data`."""
@@ -282,12 +293,19 @@ class Settings(BaseSettings):
         """Return the text in brackets in the crawler's User-Agent: the contact page, and the mail address if set."""
         return f"+{self.contact}" + (f"; {self.contact_email}" if self.contact_email else "")
 
+    @property
+    def session_url(self) -> str | None:
+        """Return where sessions last as long as their connection, if that is not DATABASE_URL."""
+        if self.database_url is None or self.database_session_url is None:
+            return None
+        return self.database_session_url.get_secret_value()
+
     def as_environment(self) -> dict[str, str]:
         """Return these settings as environment variables for a child process. An unset DATABASE_URL is passed as empty.
 
         The master key is left out: only the command that makes keys from it needs it.
         """
-        environment = {"DATABASE_URL": ""}
+        environment = {"DATABASE_URL": "", "DATABASE_SESSION_URL": ""}
         for name in type(self).model_fields:
             value = getattr(self, name)
             if value is None or name == "meili_master_key":

@@ -50,7 +50,9 @@ SPARE_FILES: Final = 256
 MAX_KEY_FILES: Final = 200
 WIDEST_PROXY_NETWORK: Final = 8  # bits; a wider one lets most of the internet say where it comes from
 
-POOLER_REMEDY: Final = "Let DATABASE_URL name the server itself, or a pooler in session mode that takes `options`."
+POOLER_REMEDY: Final = (
+    "Let DATABASE_SESSION_URL name the server itself, or a pooler in session mode that takes `options`."
+)
 
 _REMEDIES: Final[Mapping[Kind, str]] = {
     "job_failed": "`waypost schedule --list` shows why.",

@@ -194,7 +194,7 @@ async def run_serve(
     with bound(host, port) as listening:
         if "public_url" not in settings.model_fields_set:
             settings = settings.model_copy(update={"public_url": url_of(listening)})
-        async with open_waypost(settings) as waypost:
+        async with open_waypost(settings, clients_wait=True) as waypost:
             listens: asyncio.Future[str] = asyncio.get_running_loop().create_future()
             async with running_beside(_introduce(waypost, listens, errors)):
                 metrics_options = () if worker_metrics is None else ("--metrics", worker_metrics)

@@ -7,10 +7,9 @@ from typing import Any, Final, LiteralString
 
 import psycopg
 
-from registry.store.engine import libpq, sqlalchemy_url, translated
-from registry.store.holder import LOCK_OPTIONS
+from registry.store.engine import WatchedConnection, connect, libpq, sqlalchemy_url, translated
+from registry.store.holder import keeps_sessions
 
-CONNECT_SECONDS: Final = 5
 STATEMENT_SECONDS: Final = 5
 
 _FACTS: Final = """
@@ -19,7 +18,6 @@ SELECT current_setting('server_version_num')::int, clock_timestamp(), pg_databas
     (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'), pg_is_in_recovery()
 """
 _SCHEMA: Final = "SELECT version_num FROM alembic_version"
-_BACKEND: Final = "SELECT pg_backend_pid()"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,46 +39,28 @@ class DatabaseFacts:
     keeps_sessions: bool
 
 
-async def examine(url: str, clock: Callable[[], datetime]) -> DatabaseFacts:
-    """Look at the database of `url`, in two sessions, within some seconds. Raise BadDatabaseUrl, StoreUnavailable."""
+async def examine(url: str, clock: Callable[[], datetime], session_url: str | None = None) -> DatabaseFacts:
+    """Look at the database of `url`, within some seconds. `session_url`: as in `make_engine`. Raise BadDatabaseUrl,
+    StoreUnavailable."""
     target = libpq(sqlalchemy_url(url))
-    options = f"{LOCK_OPTIONS} -c statement_timeout={STATEMENT_SECONDS}s"
+    sessions = target if session_url is None else libpq(sqlalchemy_url(session_url, "DATABASE_SESSION_URL"))
+    name = "waypost diagnosis"
     with translated():
-        first, second = [
-            await psycopg.AsyncConnection.connect(
-                target,
-                autocommit=True,
-                prepare_threshold=None,
-                connect_timeout=CONNECT_SECONDS,
-                application_name="waypost diagnosis",
-                options=options,
-            )
-            for _ in range(2)
-        ]
-        async with first, second:
+        async with await connect(
+            target, name=name, answer_seconds=STATEMENT_SECONDS, prepares=False, autocommit=True
+        ) as connection:
             asked_at = clock()
-            version, now, size, encoding, limit, connections, is_read_only = await _row(first, _FACTS)
+            version, now, size, encoding, limit, connections, is_read_only = await _row(connection, _FACTS)
             ahead = asked_at + (clock() - asked_at) / 2 - now
             try:
-                (schema,) = await _row(first, _SCHEMA)
+                (schema,) = await _row(connection, _SCHEMA)
             except psycopg.errors.UndefinedTable:
                 schema = None
-            keeps_sessions = await _keeps_sessions(first, second)
-            place = f"{first.info.host}/{first.info.dbname}"
-    return DatabaseFacts(
-        place, version, ahead, size, encoding, limit, connections, is_read_only, schema, keeps_sessions
-    )
+            place = f"{connection.info.host}/{connection.info.dbname}"
+        keeps = await keeps_sessions(sessions)
+    return DatabaseFacts(place, version, ahead, size, encoding, limit, connections, is_read_only, schema, keeps)
 
 
-async def _keeps_sessions(first: "psycopg.AsyncConnection[Any]", second: "psycopg.AsyncConnection[Any]") -> bool:
-    """Return whether each connection has its own session: a transaction pooler gives the idle one to the next."""
-    (own,) = await _row(first, _BACKEND)
-    async with second.transaction():
-        (other,) = await _row(second, _BACKEND)
-        (again,) = await _row(first, _BACKEND)
-    return bool(own == again != other)
-
-
-async def _row(connection: "psycopg.AsyncConnection[Any]", statement: LiteralString) -> tuple[Any, ...]:
+async def _row(connection: WatchedConnection, statement: LiteralString) -> tuple[Any, ...]:
     row = await (await connection.execute(statement)).fetchone()
     return row if row is not None else (None,)

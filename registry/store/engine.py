@@ -6,16 +6,19 @@ every parameter of every row (measured in benchmarks/record). Everything else go
 """
 
 import asyncio
-from collections.abc import Iterable, Iterator, Sequence
+import re
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, Final, LiteralString, cast
+from urllib.parse import unquote
 
 import orjson
 import psycopg
-from psycopg import ProgrammingError
+from psycopg import ProgrammingError, pq
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
-from sqlalchemy import URL, make_url
-from sqlalchemy.exc import ArgumentError, DataError, IntegrityError, InterfaceError, OperationalError
+from sqlalchemy import URL
+from sqlalchemy.exc import DataError, IntegrityError, InterfaceError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 
@@ -44,10 +47,10 @@ def translated() -> Iterator[None]:
     try:
         yield
     except (*_VALUES, DataError, IntegrityError, UnicodeEncodeError) as error:
-        raise Unstorable(_first_line(error)) from error
+        raise Unstorable(first_line(error)) from error
     except (*_SERVER, OperationalError, InterfaceError, PoolTimeout) as error:
         raise_cancellation(error)
-        raise StoreUnavailable(_first_line(error)) from error
+        raise StoreUnavailable(first_line(error)) from error
 
 
 def raise_cancellation(error: Exception) -> None:
@@ -61,7 +64,7 @@ def raise_cancellation(error: Exception) -> None:
         raise asyncio.CancelledError from error
 
 
-def _first_line(error: Exception) -> str:
+def first_line(error: Exception) -> str:
     """Return the driver's message, never the statement: its parameters are texts of sites."""
     cause = getattr(error, "orig", None) or error
     return f"{type(cause).__name__}: {str(cause).partition(chr(10))[0][:200]}"
@@ -69,50 +72,223 @@ def _first_line(error: Exception) -> str:
 
 DRIVER: Final = "postgresql+psycopg"
 CONNECT_SECONDS: Final = 10
-_FOR_URL: Final = {"user": "username", "password": "password", "dbname": "database"}
+"""Maximum time of a connection attempt to the only host."""
+CONNECT_SECONDS_EACH: Final = 3
+"""The same to each of several hosts: a silent one must leave time for the others."""
+SILENCE_SECONDS: Final = 5
+"""Time without an answer after which a connection asks the server whether it still works, and the time for that."""
+ANSWER_SECONDS: Final = 10
+"""Time for an answer in a session that waits (locks, LISTEN), and in a process whose clients wait."""
+CANCEL_SECONDS: Final = 1
+
+_FIELDS: Final = {"user": "username", "password": "password", "dbname": "database"}
+_URL: Final = re.compile(
+    r"(?:postgresql|postgres)(?:\+\w+)?://(?:(?P<user>[^:/@]*)(?::(?P<password>[^@/]*|[^@?]*))?@)?(?P<rest>.*)"
+)
+_HOST_AND_PORT: Final = re.compile(r"(?:\[(?P<ip>[^\[\]]+)\]|(?P<host>[^:\[\]]*))(?::(?P<port>\d+))?")
+_SESSIONS: Final = "waypost_sessions"
 
 
-def make_engine(url: str, *, pool_size: int = 10) -> AsyncEngine:
-    """Return an engine for a URL (postgresql://, postgresql+psycopg://) or a libpq connection string. jsonb is returned
-    as undecoded bytes, see `decode`: the driver would decode a whole result set, and one undecodable value would lose
-    all other rows (a poison row)."""
+def make_engine(
+    url: str,
+    *,
+    pool_size: int = 10,
+    max_overflow: int | None = None,
+    pool_timeout: float = 30,
+    session_url: str | None = None,
+    answer_seconds: float | None = None,
+) -> AsyncEngine:
+    """Return an engine for a database that is named as in `sqlalchemy_url`. jsonb is returned as undecoded bytes, see
+    `decode`: the driver would decode a whole result set, and one undecodable value would lose all other rows.
+
+    `max_overflow`: connections beyond `pool_size`, which are closed after use; by default as many again. `session_url`:
+    a connection of the same database that keeps its session, where `url` is a pooler that does not; `url` then gets no
+    prepared statements. `answer_seconds`: as in `WatchedConnection`. Raise BadDatabaseUrl.
+    """
+    parsed = sqlalchemy_url(url)
+    direct = parsed if session_url is None else sqlalchemy_url(session_url, "DATABASE_SESSION_URL")
     return create_async_engine(
-        sqlalchemy_url(url),
+        parsed,
         pool_size=pool_size,
-        max_overflow=pool_size,
+        max_overflow=pool_size if max_overflow is None else max_overflow,
+        pool_timeout=pool_timeout,
         pool_pre_ping=True,  # the embedded server may have been restarted
         hide_parameters=True,  # parameters contain texts of sites, which must not be logged
         json_serializer=encode,
         json_deserializer=bytes,
-        connect_args={"connect_timeout": CONNECT_SECONDS, "application_name": "waypost"},
+        connect_args={
+            # Not `async_creator`, which would not get the dialect's adapters of types.
+            "async_creator_fn": partial(
+                connect, libpq(parsed), name="waypost", answer_seconds=answer_seconds, prepares=direct == parsed
+            )
+        },
+        execution_options={_SESSIONS: libpq(direct)},
     )
 
 
-def sqlalchemy_url(url: str) -> URL:
-    """Return the URL of the same database for SQLAlchemy. Raise BadDatabaseUrl."""
+def session_conninfo(engine: AsyncEngine) -> str:
+    """Return the libpq connection string for what lasts as long as its session: locks, LISTEN, prepared statements."""
+    return str(engine.get_execution_options()[_SESSIONS])
+
+
+def shares_sessions(engine: AsyncEngine) -> bool:
+    """Return whether the pool's connections may share sessions with others: `session_url` was given."""
+    return session_conninfo(engine) != libpq(engine.url)
+
+
+def sqlalchemy_url(url: str, variable: str = "DATABASE_URL") -> URL:
+    """Return the URL of a database for SQLAlchemy: several hosts and ports as lists in its query.
+
+    `url`: libpq's URL (postgresql://a:5432,b:5433/name), its connection string (host=a,b), or SQLAlchemy's URL
+    (postgresql+psycopg:///name?host=a:5432&host=b:5433). Of several hosts, the one that can be written is used unless
+    `target_session_attrs` says otherwise. Raise BadDatabaseUrl, which names `variable`.
+    """
     try:
-        if "://" in url:
-            return _of_postgres(make_url(url)).set(drivername=DRIVER)
-        options = {key: value for key, value in conninfo_to_dict(url).items() if value is not None}
-    except (ArgumentError, ProgrammingError, ValueError):
+        options = _options(url)
+        _complete(options)
+    except (ProgrammingError, ValueError):
         raise BadDatabaseUrl(
-            "DATABASE_URL is not understood; postgresql://user:password@host/name is expected"
+            f"{variable} is not understood; postgresql://user:password@host/name is expected"
         ) from None
-    fields: dict[str, Any] = {name: str(options.pop(key)) for key, name in _FOR_URL.items() if key in options}
-    return URL.create(DRIVER, **fields, query={key: str(value) for key, value in options.items()})
+    fields: dict[str, Any] = {name: options.pop(key) for key, name in _FIELDS.items() if key in options}
+    if re.fullmatch(r"[\w.:-]+", options.get("host", "")):  # others stand in the query
+        fields |= {"host": options.pop("host"), "port": int(options.pop("port", 0)) or None}
+    return URL.create(DRIVER, **fields, query=options)
 
 
-def _of_postgres(url: URL) -> URL:
-    if url.drivername.partition("+")[0] not in ("postgresql", "postgres"):
-        raise ValueError(url.drivername)
-    return url
+def _options(url: str) -> dict[str, str]:
+    """Return libpq's options. Raise ProgrammingError or ValueError."""
+    hosts: list[str] = []
+    given: dict[str, str] = {}
+    if "://" in url.partition("=")[0]:
+        match = _URL.fullmatch(url)
+        if match is None:
+            raise ValueError
+        # As SQLAlchemy reads them: libpq refuses a slash in a password.
+        given = {key: unquote(match[key]) for key in ("user", "password") if match[key]}
+        address, _, query = match["rest"].partition("?")
+        parameters = [part for part in query.split("&") if part]
+        hosts = [unquote(part.removeprefix("host=")) for part in parameters if part.startswith("host=")]
+        others = [part for part in parameters if not part.startswith("host=")]
+        url = f"postgresql://{address}?{'&'.join(others)}"
+    options = {key: str(value) for key, value in conninfo_to_dict(url).items() if value not in (None, "")} | given
+    if hosts:
+        pairs = [_host_and_port(host) for listed in hosts for host in listed.split(",")]
+        options["host"] = ",".join(host for host, _ in pairs)
+        if any(port for _, port in pairs):
+            if "port" in options:
+                raise ValueError
+            options["port"] = ",".join(port for _, port in pairs)
+    return options
+
+
+def _host_and_port(text: str) -> tuple[str, str]:
+    """Return host and port, empty if not given, of `name`, `name:5432`, `[::1]:5432`, `::1` or a folder of sockets."""
+    if text.startswith("/") or (text.count(":") > 1 and not text.startswith("[")):
+        return text, ""
+    match = _HOST_AND_PORT.fullmatch(text)
+    if match is None:
+        raise ValueError
+    return match["ip"] or match["host"], match["port"] or ""
+
+
+def _complete(options: dict[str, str]) -> None:
+    """Give each host its port, and several hosts their `target_session_attrs`. Raise ValueError."""
+    defaults = {option.keyword.decode(): (option.val or b"").decode() for option in pq.Conninfo.get_defaults()}
+    if "hostaddr" in options:
+        options.setdefault("host", options["hostaddr"])  # SQLAlchemy counts the hosts
+    elif "host" not in options and "service" not in options and "," in defaults["host"]:  # PGHOST, or PGSERVICE
+        options["host"] = defaults["host"]
+        options.setdefault("port", defaults["port"])
+    hosts, ports = options.get("host", "").split(","), options.get("port", "").split(",")
+    ports = ports * len(hosts) if len(ports) == 1 else ports  # one port is that of every host
+    addresses = options.get("hostaddr", options.get("host", "")).split(",")
+    if not len(hosts) == len(ports) == len(addresses) or not all(re.fullmatch(r"\d{0,5}", port) for port in ports):
+        raise ValueError
+    if any(ports):
+        options["port"] = ",".join(ports)
+    if len(hosts) > 1 and defaults["target_session_attrs"] == "any":
+        options.setdefault("target_session_attrs", "read-write")
+    is_one = len(hosts) == 1 and "service" not in options  # the hosts of a service are in its file
+    seconds = str(CONNECT_SECONDS if is_one else CONNECT_SECONDS_EACH)
+    options.setdefault("connect_timeout", defaults["connect_timeout"] or seconds)
 
 
 def libpq(url: URL) -> str:
     """Return a libpq connection string of the same database, for connections outside the pool."""
-    fields = {key: getattr(url, name) for key, name in _FOR_URL.items()} | {"host": url.host, "port": url.port}
+    fields = {key: getattr(url, name) for key, name in _FIELDS.items()} | {"host": url.host, "port": url.port}
     options = {key: value for key, value in fields.items() if value is not None}
     return make_conninfo("", **options, **{key: str(value) for key, value in url.query.items()})
+
+
+class NoAnswer(psycopg.OperationalError):
+    """The server has not answered in time. The connection was closed."""
+
+
+class WatchedConnection(psycopg.AsyncConnection[Any]):
+    """A connection that notices a server that says nothing: one that is frozen, or behind a network that was cut. A
+    plain connection would wait for hours, or until the server goes on.
+
+    `answer_seconds`: within this time each statement must be answered. None: at any time, as long as the server answers
+    another connection. Raises NoAnswer and is then closed.
+    """
+
+    conninfo: str = ""
+    answer_seconds: float | None = None
+
+    async def wait(self, gen: Any, interval: float = 0.1, timeout: float | None = None) -> Any:  # noqa: ASYNC109
+        """Wait for the server; the driver calls this for every statement. `timeout` is the driver's own."""
+        if timeout is not None:
+            return await super().wait(gen, interval, timeout)
+        while True:
+            limit = SILENCE_SECONDS if self.answer_seconds is None else self.answer_seconds
+            try:
+                return await super().wait(gen, interval, limit)
+            except psycopg.errors._WaitTimeout:
+                try:
+                    if self.answer_seconds is None and await self._is_server_alive():
+                        continue
+                    await self._try_cancel(timeout=CANCEL_SECONDS)
+                except BaseException:
+                    self.pgconn.finish()
+                    raise
+                self.pgconn.finish()
+                raise NoAnswer(f"the database has not answered for {limit:.0f} seconds") from None
+
+    async def notices(self) -> AsyncIterator[psycopg.Notify]:
+        """Yield notifications until the session ends, which raises the driver's error: within milliseconds if the
+        server ended it, after twice ANSWER_SECONDS if the server says nothing."""
+        while True:
+            async for notice in self.notifies(timeout=ANSWER_SECONDS):
+                yield notice
+            await self.execute("SELECT 1")
+
+    async def _is_server_alive(self) -> bool:
+        """Return whether the same server answers a new connection, with an error or not."""
+        info = self.info
+        address = "" if info.host.startswith("/") else info.hostaddr
+        place = {"host": info.host, "port": str(info.port), "hostaddr": address, "target_session_attrs": "any"}
+        target = make_conninfo(self.conninfo, **place, connect_timeout=SILENCE_SECONDS)
+        try:
+            async with await connect(target, name="waypost probe", answer_seconds=SILENCE_SECONDS) as probe:
+                await probe.execute("SELECT 1")
+        except (NoAnswer, psycopg.errors.ConnectionTimeout):
+            return False
+        except psycopg.Error as error:
+            raise_cancellation(error)
+        return True
+
+
+async def connect(
+    conninfo: str, *, name: str, answer_seconds: float | None = None, prepares: bool = True, **options: Any
+) -> WatchedConnection:
+    """Return a new connection. `name`: shown in pg_stat_activity. `prepares`: whether to prepare statements that are
+    repeated, which needs a session. Raise the driver's errors."""
+    connection = await WatchedConnection.connect(
+        conninfo, application_name=name, prepare_threshold=5 if prepares else None, **options
+    )
+    connection.conninfo, connection.answer_seconds = conninfo, answer_seconds
+    return connection
 
 
 def encode(value: Any) -> str:

@@ -6,14 +6,26 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
-from typing import Final, LiteralString, TypeAlias
+from typing import Final, LiteralString, cast
 
 import psycopg
+from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from registry.store.domains import LEASE_LOCKS
-from registry.store.engine import CONNECT_SECONDS, StoreUnavailable, libpq, raise_cancellation
+from registry.store.engine import (
+    ANSWER_SECONDS,
+    StoreUnavailable,
+    WatchedConnection,
+    connect,
+    first_line,
+    raise_cancellation,
+    session_conninfo,
+    shares_sessions,
+    translated,
+)
 
+CHECK_LOCKS: Final = 0x77617904
 TARGET_LOCKS: Final = 0x77617902
 JOB_LOCKS: Final = 0x77617903
 LEAD: Final = "lead"
@@ -23,7 +35,15 @@ STAND_BY_SECONDS: Final = 1.0
 LOCK_OPTIONS: Final = "-c tcp_keepalives_idle=20 -c tcp_keepalives_interval=10 -c tcp_keepalives_count=3"
 """Options of a session that holds a lock. Some poolers refuse them."""
 
-_Connection: TypeAlias = "psycopg.AsyncConnection[tuple[object, ...]]"
+_LOCK_IS_SEEN: Final = text("""
+SELECT EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory' AND granted AND objsubid = 2
+    AND classid = CAST(:locks AS oid) AND objid = CAST(CAST(:number AS bigint) AS oid)
+    AND database = (SELECT oid FROM pg_database WHERE datname = current_database()))
+""")
+
+
+class SessionsUnusable(RuntimeError):
+    """Locks would not hold: a pooler shares sessions between clients, or DATABASE_SESSION_URL is another database."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +51,7 @@ class HeldLock:
     """An advisory lock and the connection that holds it. `id` is the second key of the lock."""
 
     id: int
-    _connection: _Connection
+    _connection: WatchedConnection
 
     async def is_alive(self) -> bool:
         """Return whether the lock is still held. Check it before anything that only its owner may do."""
@@ -42,10 +62,10 @@ class HeldLock:
         return True
 
     async def until_lost(self) -> None:
-        """Return when the session has ended; within milliseconds if the server closed it. The connection cannot be used
-        for anything else meanwhile."""
+        """Return when the session has ended: within milliseconds if the server closed it, within 20 s if the server or
+        the network is silent. The connection cannot be used for anything else meanwhile."""
         with suppress(psycopg.Error):
-            async for _ in self._connection.notifies():
+            async for _ in self._connection.notices():
                 pass
 
 
@@ -79,24 +99,92 @@ hold_target: Final = partial(hold_job, locks=TARGET_LOCKS)
 """Hold the right to drain a search target; yield None if another process has it. Raise StoreUnavailable."""
 
 
-@asynccontextmanager
-async def _session(engine: AsyncEngine) -> AsyncIterator[_Connection]:
-    """Open a session outside the pool, which lasts as long as the lock. If the network goes silent, the holder notices
-    within 20 s; the server notices, and frees the lock, after 50 s."""
+async def check_sessions(engine: AsyncEngine) -> None:
+    """Raise SessionsUnusable unless locks hold; raise StoreUnavailable."""
+    if not shares_sessions(engine):
+        with translated():
+            async with engine.connect() as pooled:
+                raw = cast(WatchedConnection, (await pooled.get_raw_connection()).driver_connection)
+                if await _is_direct(raw):
+                    return
     try:
-        connection = await psycopg.AsyncConnection.connect(
-            libpq(engine.url),
-            autocommit=True,
-            connect_timeout=CONNECT_SECONDS,
-            application_name="waypost lock",
-            keepalives_idle=10,
-            keepalives_interval=5,
-            keepalives_count=2,
-            options=LOCK_OPTIONS,
-        )
+        if not await keeps_sessions(session_conninfo(engine)):
+            raise SessionsUnusable(_SHARED.format(variable=_variable(engine)))
     except psycopg.Error as error:
         raise_cancellation(error)
-        raise StoreUnavailable(f"no session for a lock: {type(error).__name__}") from error
+        if "startup parameter" in str(error):
+            raise SessionsUnusable(_SHARED.format(variable=_variable(engine))) from None
+        raise StoreUnavailable(f"no session for a lock: {first_line(error)}") from error
+    async with _session(engine) as session:
+        number = secrets.randbelow(2**31 - 1) + 1
+        await _try_lock(session, CHECK_LOCKS, number)
+        with translated():
+            async with engine.connect() as pooled:
+                seen = await pooled.execute(_LOCK_IS_SEEN, {"locks": CHECK_LOCKS, "number": number})
+                if not seen.scalar_one():
+                    raise SessionsUnusable(
+                        "DATABASE_SESSION_URL leads to another database than DATABASE_URL: set it to the same server "
+                        "and name, without the pooler"
+                    )
+
+
+_SHARED: Final = (
+    "{variable} leads to a pooler that shares sessions between clients (PgBouncer: pool_mode = transaction), so locks "
+    "do not hold: let DATABASE_SESSION_URL name the server itself, or a pooler in session mode that takes `options`"
+)
+
+
+def _variable(engine: AsyncEngine) -> str:
+    return "DATABASE_SESSION_URL" if shares_sessions(engine) else "DATABASE_URL"
+
+
+async def keeps_sessions(conninfo: str) -> bool:
+    """Return whether each connection has its own session: a transaction pooler gives the idle one to the next. Raise
+    the driver's errors."""
+    async with await _connect(conninfo) as first:
+        if await _is_direct(first):
+            return True
+        async with await _connect(conninfo) as second:
+            own = await _fetch_backend(first)
+            async with second.transaction():
+                other, again = await _fetch_backend(second), await _fetch_backend(first)
+            return own == again != other
+
+
+async def _is_direct(connection: WatchedConnection) -> bool:
+    """Return whether no pooler is between: one gives its clients other process ids than those of its own sessions."""
+    return connection.info.backend_pid == await _fetch_backend(connection)
+
+
+async def _fetch_backend(connection: WatchedConnection) -> object:
+    row = await (await connection.execute("SELECT pg_backend_pid()")).fetchone()
+    return row and row[0]
+
+
+async def _connect(conninfo: str) -> WatchedConnection:
+    """Return a session outside the pool. If the network goes silent, the holder notices within 20 s; the server
+    notices, and frees the locks, after 50 s."""
+    return await connect(
+        conninfo,
+        name="waypost lock",
+        answer_seconds=ANSWER_SECONDS,
+        prepares=False,  # while it is not known whether sessions are shared
+        autocommit=True,
+        keepalives_idle=10,
+        keepalives_interval=5,
+        keepalives_count=2,
+        options=LOCK_OPTIONS,
+    )
+
+
+@asynccontextmanager
+async def _session(engine: AsyncEngine) -> AsyncIterator[WatchedConnection]:
+    """Open a session that lasts as long as the lock."""
+    try:
+        connection = await _connect(session_conninfo(engine))
+    except psycopg.Error as error:
+        raise_cancellation(error)
+        raise StoreUnavailable(f"no session for a lock: {first_line(error)}") from error
     async with connection:
         try:
             yield connection
@@ -105,14 +193,14 @@ async def _session(engine: AsyncEngine) -> AsyncIterator[_Connection]:
                 await connection.execute("SELECT pg_advisory_unlock_all()")
 
 
-async def _try_lock(connection: _Connection, locks: int, number: int) -> bool:
+async def _try_lock(connection: WatchedConnection, locks: int, number: int) -> bool:
     return await _fetch_value(connection, "SELECT pg_try_advisory_lock(%s::int, %s::int)", locks, number) is True
 
 
-async def _fetch_value(connection: _Connection, statement: LiteralString, *values: object) -> object:
+async def _fetch_value(connection: WatchedConnection, statement: LiteralString, *values: object) -> object:
     try:
         row = await (await connection.execute(statement, values)).fetchone()
     except psycopg.Error as error:
         raise_cancellation(error)
-        raise StoreUnavailable(f"no lock: {type(error).__name__}") from error
+        raise StoreUnavailable(f"no lock: {first_line(error)}") from error
     return row and row[0]

@@ -6,68 +6,94 @@ measured 2026-11-22): its pool pings, begins and resets, all through greenlets.
 
 import asyncio
 from collections.abc import Iterable, Sequence
-from typing import Any, Final, LiteralString
+from typing import Any, Final, LiteralString, cast
 
 import psycopg
 from psycopg.types.json import set_json_loads
 
-from registry.store.engine import CONNECT_SECONDS, Row, StoreUnavailable, raise_cancellation, translated
+from registry.store.engine import (
+    ANSWER_SECONDS,
+    NoAnswer,
+    Row,
+    StoreUnavailable,
+    WatchedConnection,
+    connect,
+    raise_cancellation,
+    translated,
+)
 
 CONNECTIONS: Final = 4
 """A process answers on one core: with more connections, queries would wait in the server instead of here."""
 
-ANSWER_SECONDS: Final = 10
 _CONNECTION_LOST: Final = (psycopg.OperationalError, psycopg.InterfaceError)
 
 
 class QueryPool:
-    """A connection pool. `conninfo` is libpq's. Connections are opened on demand and kept, each with one cursor, which
-    caches how to decode the columns of its last statement; the next statement is nearly always the same."""
+    """A connection pool. `conninfo` is libpq's; `prepares` is as in `engine.connect`. Connections are opened on demand
+    and kept, each with one cursor, which caches how to decode the columns of its last statement; the next statement is
+    nearly always the same."""
 
-    def __init__(self, conninfo: str, connections: int = CONNECTIONS) -> None:
+    def __init__(self, conninfo: str, connections: int = CONNECTIONS, *, prepares: bool = True) -> None:
         self._conninfo = conninfo
+        self._prepares = prepares
         self._idle: list[psycopg.AsyncCursor[Row]] = []
         self._slots = asyncio.Semaphore(connections)
 
     async def rows(self, statement: LiteralString, bound: dict[str, Any]) -> list[Row]:
         """Return the rows of a query, jsonb as undecoded bytes. Retry on a lost connection, because it only reads.
         Raise StoreUnavailable, also after ANSWER_SECONDS, and Unstorable for values that the database refuses."""
+        deadline = asyncio.get_running_loop().time() + ANSWER_SECONDS
         with translated():
             try:
-                async with asyncio.timeout(ANSWER_SECONDS), self._slots:
-                    return await self._query(statement, bound)
-            except TimeoutError:
+                async with asyncio.timeout_at(deadline):
+                    await self._slots.acquire()
+                try:
+                    return await self._query(statement, bound, deadline)
+                finally:
+                    self._slots.release()
+            except (NoAnswer, TimeoutError):
                 raise StoreUnavailable(f"the database has not answered for {ANSWER_SECONDS} seconds") from None
 
     async def close(self) -> None:
         while self._idle:
             await self._idle.pop().connection.close()
 
-    async def _query(self, statement: LiteralString, bound: dict[str, Any]) -> list[Row]:
+    async def _query(self, statement: LiteralString, bound: dict[str, Any], deadline: float) -> list[Row]:
         while self._idle:
             try:
-                return await self._run(self._idle.pop(), statement, bound)
+                return await self._run(self._idle.pop(), statement, bound, deadline)
+            except NoAnswer:
+                raise
             except _CONNECTION_LOST as error:
                 raise_cancellation(error)
                 continue  # a server restart cuts all idle connections; pinging each time would cost more
-        return await self._run(await self._connect(), statement, bound)
+        async with asyncio.timeout_at(deadline):
+            cursor = await self._connect()
+        return await self._run(cursor, statement, bound, deadline)
 
     async def _run(
-        self, cursor: psycopg.AsyncCursor[Row], statement: LiteralString, bound: dict[str, Any]
+        self, cursor: psycopg.AsyncCursor[Row], statement: LiteralString, bound: dict[str, Any], deadline: float
     ) -> list[Row]:
-        """Run the statement. Keep the connection only if nothing failed."""
+        """Run the statement. Keep the connection only if nothing failed. `deadline`: in seconds of the event loop's
+        clock; cancelling a statement instead would wait for a server that says nothing."""
+        connection = cast(WatchedConnection, cursor.connection)
+        connection.answer_seconds = max(deadline - asyncio.get_running_loop().time(), 0)
         try:
             await cursor.execute(statement, bound, prepare=True)
             rows = await cursor.fetchall()
         except BaseException:
-            await cursor.connection.close()
+            await connection.close()
             raise
         self._idle.append(cursor)
         return rows
 
     async def _connect(self) -> psycopg.AsyncCursor[Row]:
-        connection: psycopg.AsyncConnection[Row] = await psycopg.AsyncConnection.connect(
-            self._conninfo, autocommit=True, connect_timeout=CONNECT_SECONDS, application_name="waypost"
+        connection = await connect(
+            self._conninfo,
+            name="waypost cards",
+            answer_seconds=ANSWER_SECONDS,
+            prepares=self._prepares,
+            autocommit=True,
         )
         set_json_loads(lambda value: value, connection)  # an undecodable value must not fail the whole answer
         return connection.cursor(binary=True)

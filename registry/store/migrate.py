@@ -71,8 +71,8 @@ def current_head() -> str:
 
 
 def upgrade(url: str) -> None:
-    """Upgrade the database of `url` to `current_head()`. Concurrent calls of several processes run one after the other.
-    Raise BadDatabaseUrl, StoreUnavailable."""
+    """Upgrade the database of `url`, which keeps sessions, to `current_head()`. Concurrent calls of several processes
+    run one after the other. Raise BadDatabaseUrl, StoreUnavailable."""
     from alembic import command
 
     config = make_config(url)

@@ -10,7 +10,7 @@ from typing import Final, Self
 
 import psycopg
 
-from registry.store.engine import CONNECT_SECONDS, libpq
+from registry.store.engine import ANSWER_SECONDS, connect, session_conninfo
 from registry.store.ledger import RECORDED
 from registry.store.unit_of_work import Store
 
@@ -66,12 +66,13 @@ class RecordedListener:
         """Listen until cancelled. A lost connection wakes all waiters, because it loses notifications."""
         while True:
             with suppress(psycopg.Error, OSError):
-                async with await psycopg.AsyncConnection.connect(
-                    libpq(self._store.engine.url), autocommit=True, connect_timeout=CONNECT_SECONDS
+                conninfo = session_conninfo(self._store.engine)
+                async with await connect(
+                    conninfo, name="waypost listen", answer_seconds=ANSWER_SECONDS, autocommit=True
                 ) as connection:
                     await connection.execute(f"LISTEN {RECORDED}")
                     self._listening.set()
-                    async for notice in connection.notifies():
+                    async for notice in connection.notices():
                         self._wake(self._waiting.get(notice.payload, ()))
             self._listening.clear()
             self._wake(event for events in self._waiting.values() for event in events)

@@ -15,7 +15,7 @@ from registry.store.catalogue import Catalogue
 from registry.store.claims import Claims, OwnerSettings
 from registry.store.documents import Documents
 from registry.store.domains import Domains
-from registry.store.engine import libpq, translated
+from registry.store.engine import libpq, shares_sessions, translated
 from registry.store.feed import Feed
 from registry.store.feedback import FeedbackTable
 from registry.store.forgetting import Forgetting
@@ -96,7 +96,7 @@ class Store:
         """Open the store. `opt_out_file`: where opt-outs are written before they are committed."""
         self.opt_out_file = opt_out_file
         self.engine = engine
-        self.lane = QueryPool(libpq(engine.url))
+        self.lane = QueryPool(libpq(engine.url), prepares=not shares_sessions(engine))
         self.cards = Cards(self.lane)
         self._autocommit = engine.execution_options(isolation_level="AUTOCOMMIT")
 

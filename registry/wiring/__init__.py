@@ -37,10 +37,11 @@ from registry.core.model.listing import SearchUnavailable
 from registry.settings import Settings
 from registry.store import migrate
 from registry.store.embedded_postgres.server import EmbeddedUnavailable
+from registry.store.engine import ANSWER_SECONDS, make_engine
 from registry.store.engine import BadDatabaseUrl as BadDatabaseUrl  # the interfaces catch it
 from registry.store.engine import StoreUnavailable as StoreUnavailable  # the interfaces catch it
-from registry.store.engine import make_engine
 from registry.store.holder import HeldLock as HeldLock  # the interfaces name it
+from registry.store.holder import SessionsUnusable, check_sessions
 from registry.store.migrate import OutdatedSchema as OutdatedSchema  # the interfaces catch it
 from registry.store.opt_out_file import OptOutFile
 from registry.store.recorded import RecordedListener
@@ -70,7 +71,9 @@ class OptOutFileUnreadable(Exception):
     """The file of opt-outs cannot be read, so serving and crawling must not start: sites in it may have opted out."""
 
 
-NOT_READY = (EmbeddedUnavailable, OptOutFileUnreadable, OutdatedSchema, StoreUnavailable, SearchUnavailable)
+NOT_READY = (
+    EmbeddedUnavailable, OptOutFileUnreadable, OutdatedSchema, SessionsUnusable, StoreUnavailable, SearchUnavailable
+)  # fmt: skip
 """Errors that keep the registry from answering for a while, or until its operator acts on the message."""
 
 
@@ -158,18 +161,24 @@ async def migrate_database(settings: Settings) -> str:
     """Bring the schema of the database up to date and return its revision. Raise BadDatabaseUrl or NOT_READY."""
     url, release = await asyncio.to_thread(database_url, settings)
     try:
-        await asyncio.to_thread(migrate.upgrade, url)
+        engine = make_engine(url, session_url=settings.session_url)
+        try:
+            await check_sessions(engine)
+        finally:
+            await engine.dispose()
+        await asyncio.to_thread(migrate.upgrade, settings.session_url or url)
     finally:
         release()
     return migrate.current_head()
 
 
 @contextlib.asynccontextmanager
-async def open_waypost(settings: Settings) -> AsyncIterator[Waypost]:
+async def open_waypost(settings: Settings, *, clients_wait: bool = False) -> AsyncIterator[Waypost]:
     """Connect to the database and check its schema; the search engine is opened by its first use.
 
-    Raise BadDatabaseUrl or one of NOT_READY; OutdatedSchema if a configured database was not migrated. The embedded
-    database belongs to this program alone, so it is migrated automatically.
+    `clients_wait`: give up a statement that is not answered within ANSWER_SECONDS. Raise BadDatabaseUrl or one of
+    NOT_READY; OutdatedSchema if a configured database was not migrated, SessionsUnusable if its locks do not hold. The
+    embedded database belongs to this program alone, so it is migrated automatically.
     """
     url, release = await asyncio.to_thread(database_url, settings)
     try:
@@ -177,9 +186,18 @@ async def open_waypost(settings: Settings) -> AsyncIterator[Waypost]:
             if settings.database_url is None:
                 await asyncio.to_thread(migrate.upgrade, url)
                 await stack.enter_async_context(kept_running(settings))
-            store = Store(make_engine(url), OptOutFile(opt_out_path(settings)))
+            engine = make_engine(
+                url,
+                pool_size=settings.database_pool,
+                max_overflow=settings.database_overflow,
+                pool_timeout=settings.database_wait,
+                session_url=settings.session_url,
+                answer_seconds=ANSWER_SECONDS if clients_wait else None,
+            )
+            store = Store(engine, OptOutFile(opt_out_path(settings)))
             stack.push_async_callback(store.close)
-            await migrate.check_schema(store.engine)
+            await migrate.check_schema(engine)
+            await check_sessions(engine)
             await _replay_own_file(store)  # guard: opt-outs-replayed
             reference = await stack.enter_async_context(reference_in_force(store))
             listener = await stack.enter_async_context(RecordedListener(store))

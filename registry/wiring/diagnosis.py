@@ -17,7 +17,7 @@ async def examine_database(settings: Settings) -> DatabaseFacts:
     """Return facts about the database; an embedded one is started. Raise BadDatabaseUrl or one of NOT_READY."""
     url, release = await asyncio.to_thread(database_url, settings)
     try:
-        return await examine(url, utc_now)
+        return await examine(url, utc_now, settings.session_url)
     finally:
         release()
 

@@ -65,35 +65,6 @@ def test_unreadable_json_is_a_value_error(poison: bytes) -> None:
     assert sys.getrecursionlimit() < 2_000 or len(poison) < 4_000
 
 
-@pytest.mark.parametrize(
-    "url",
-    [
-        "postgresql://me:p%40ss@db.example:6432/way?sslmode=require",
-        "postgresql+psycopg://me:p%40ss@db.example:6432/way?sslmode=require",
-        "host=db.example port=6432 user=me password=p@ss dbname=way sslmode=require",
-    ],
-)
-def test_every_spelling_of_a_database_url_means_the_same(url: str) -> None:
-    parameters = psycopg.conninfo.conninfo_to_dict(libpq(sqlalchemy_url(url)))
-    assert parameters == {
-        "host": "db.example",
-        "port": "6432",
-        "user": "me",
-        "password": "p@ss",
-        "dbname": "way",
-        "sslmode": "require",
-    }
-
-
-def test_a_socket_directory_is_kept() -> None:
-    url = sqlalchemy_url("postgresql+psycopg://waypost@/waypost?host=%2Fvar%2Ftmp%2Fx")
-    assert psycopg.conninfo.conninfo_to_dict(libpq(url)) == {
-        "user": "waypost",
-        "dbname": "waypost",
-        "host": "/var/tmp/x",
-    }
-
-
 async def test_an_unavailable_server_and_a_bad_value_raise_different_errors(store: Store, tmp_path: Any) -> None:
     unreachable = Store(make_engine(f"postgresql://nobody@/nothing?host={tmp_path}"))
     with pytest.raises(StoreUnavailable) as unavailable:
