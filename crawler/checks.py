@@ -33,6 +33,7 @@ from registry.core.visiting.probes import robots_probe
 from registry.core.visiting.robots import CAP as ROBOTS_CAP
 from registry.core.visiting.robots import Robots
 from registry.core.visiting.shares import DomainBudget
+from registry.outages import log_failure
 from registry.settings import Settings
 from registry.tasks import running_beside
 
@@ -186,7 +187,7 @@ async def check_opt_outs(waypost: "Waypost", checks: OptOutChecks) -> None:
                 verdict = await waypost.opt_outs.settle(request, proof)
             log.info("optout.checked", host=request.host, wish=request.wish, verdict=verdict, elsewhere=proof.elsewhere)
         except Exception as error:
-            log.warning("optout.failed", error=type(error).__name__)
+            log_failure(log, "optout.failed", error)
 
     await run_checks(waypost.opt_outs.claim, check, MAX_OPT_OUTS, failed="optout.failed")
 
@@ -204,7 +205,7 @@ async def check_claims(waypost: "Waypost", checks: OptOutChecks) -> None:
             await waypost.claims.settle(due.claim, *reading)
             log.info("claim.checked", host=due.host, method=due.method, answer=reading.answer, reason=reading.reason)
         except Exception as error:
-            log.warning("claim.failed", error=type(error).__name__)
+            log_failure(log, "claim.failed", error)
 
     await run_checks(waypost.claims.take, check, MAX_CLAIMS, failed="claim.failed")
 
@@ -226,7 +227,7 @@ async def run_checks(
                 if room := at_once - len(running):
                     due = await take(room)
             except Exception as error:  # the database is away
-                log.warning(failed, error=type(error).__name__)
+                log_failure(log, failed, error)
             for one in due:
                 task = group.create_task(check(one))
                 running.add(task)

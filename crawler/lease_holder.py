@@ -17,6 +17,7 @@ from crawler import checks, site_checks, webhooks
 from crawler.politeness import sync_block_budgets
 from crawler.visit import Visitor
 from registry.core.visiting.visits import Lease
+from registry.outages import log_failure
 from registry.settings import Settings
 from registry.wiring import NOT_READY, HeldLock, Waypost
 from registry.wiring.embedded_database import raise_open_files
@@ -171,7 +172,7 @@ class LeaseHolder:
                 except NOT_READY as error:
                     if not self._is_worker:
                         raise
-                    log.warning("hold.failed", error=type(error).__name__)
+                    log_failure(log, "hold.failed", error)
                     with contextlib.suppress(TimeoutError):
                         await asyncio.wait_for(self._stop.wait(), RETRY_SECONDS)
             yield session
@@ -191,7 +192,7 @@ class LeaseHolder:
             if not lost.done():
                 await asyncio.wait({lost, emptied}, timeout=GRACE, return_when=asyncio.FIRST_COMPLETED)
             if lost.done():
-                log.warning("hold.lost")
+                log.warning("hold.lost", reason="the database ended the session")
             for visit in visitor.running.values():
                 visit.cancel()
         finally:
@@ -208,7 +209,7 @@ class LeaseHolder:
             try:
                 lost = await self._waypost.crawl.lost_leases(holder, tokens)
             except Exception as error:
-                log.warning("lost_leases.failed", error=type(error).__name__)
+                log_failure(log, "lost_leases.failed", error)
                 continue
             for domain in lost:
                 if self._in_flight.get(domain) in tokens and domain in visitor.running:  # not leased after the query

@@ -26,6 +26,7 @@ from typing import Final, TypeAlias
 import structlog
 
 from registry.core.visiting.shares import DomainBudget, Standing
+from registry.outages import log_failure
 from registry.tasks import running_beside
 
 log = structlog.get_logger(__name__)
@@ -275,7 +276,7 @@ async def _try_sync(budgets: BlockBudgets, spend: Spend, seconds: float | None =
         async with asyncio.timeout(seconds):
             await budgets.sync(spend)
     except Exception as error:
-        log.warning("block_budgets.sync_failed", error=type(error).__name__)
+        log_failure(log, "block_budgets.sync_failed", error)
 
 
 @dataclass(slots=True)

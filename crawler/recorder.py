@@ -20,6 +20,7 @@ from crawler.lease_holder import InFlight
 from crawler.stats import CRASHED, RELEASED, CrawlStats
 from registry.core.scheduling.bisection import Bisection
 from registry.core.visiting.visits import FinishedDomain, Visit
+from registry.outages import log_failure
 from registry.wiring import NOT_READY, Waypost
 
 if TYPE_CHECKING:
@@ -145,7 +146,7 @@ class Recorder:
                 recorded = await self._retry(partial(self._waypost.crawl.record_all, finished), pauses)
             except NOT_READY as error:
                 # They cannot be released either: the leases expire, and the domains are visited again.
-                log.error("record.database_unavailable", domains=len(part), error=type(error).__name__)
+                log_failure(log, "record.database_unavailable", error, domains=len(part))
                 self._stats.count({RELEASED: len(part)})
                 failed |= dict.fromkeys((domain.domain for domain in part), "database unavailable")
             except Exception as error:
@@ -187,5 +188,5 @@ class Recorder:
             await self._retry(partial(self._waypost.crawl.release, token, domains, later=later), pauses)
         except Exception as error:
             # The lease expires by itself; until then no other crawler can lease these domains.
-            log.error("release.failed", domains=len(domains), error=type(error).__name__)
+            log_failure(log, "release.failed", error, domains=len(domains))
         self._stats.count({CRASHED if crashed else RELEASED: len(domains)})

@@ -25,6 +25,7 @@ from registry.core.visiting.pointers import Follow, Stop, redirect
 from registry.core.visiting.probes import pointer_probe, robots_probe
 from registry.core.visiting.robots import Robots
 from registry.core.visiting.visits import DomainJob, HostJob, ProbeResult
+from registry.outages import log_failure
 from registry.tasks import running_beside
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ async def running_site_checks(waypost: "Waypost", visitor: Visitor) -> AsyncIter
             await waypost.site_checks.settle(due.id, result, sent=sent)
             log.info("site_check.made", host=due.host, outcome=result["outcome"], sent=sent)
         except Exception as error:
-            log.warning("site_check.failed", error=type(error).__name__)
+            log_failure(log, "site_check.failed", error)
 
     making = run_checks(waypost.site_checks.take, check, MAX_SITE_CHECKS, failed="site_check.failed")
     async with running_beside(making):

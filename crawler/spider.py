@@ -31,6 +31,7 @@ from crawler.session import user_agent
 from crawler.stats import OnProgress
 from crawler.visit import Visitor
 from registry.core.visiting.visits import DomainJob, Lease
+from registry.outages import log_failure
 from registry.settings import Settings, variable
 from registry.wiring import Waypost, open_waypost
 from registry.wiring.upkeep import last_drain
@@ -256,7 +257,7 @@ class WaypostSpider(Spider):
                 if self.job.until_idle:  # a single pass ends if the database is away; a worker waits
                     self.failure = error
                     return
-                log.warning("lease.failed", error=type(error).__name__)
+                log_failure(log, "lease.failed", error)
                 await self.in_flight.change(RETRY_SECONDS)
                 continue
             if lease is not None:

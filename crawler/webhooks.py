@@ -24,6 +24,7 @@ from registry.core.assessing.verdicts import retry_after
 from registry.core.model.documents import FetchResult, Post
 from registry.core.names.domains import host_of
 from registry.core.webhooks import Attempt, Disable, Verdict, answers_challenge, reason_of, signed_headers
+from registry.outages import log_failure
 from registry.settings import Settings
 from registry.tasks import running_beside
 
@@ -99,7 +100,7 @@ async def delivering_webhooks(waypost: "Waypost", settings: Settings) -> AsyncIt
                     if hold is not None:
                         await _lead(waypost, sender, hold)
             except Exception as error:  # the database is away
-                log.warning("webhooks.failed", error=type(error).__name__)
+                log_failure(log, "webhooks.failed", error)
             await asyncio.sleep(AGAIN_SECONDS)
 
     async with WebhookSender(settings) as sender, running_beside(deliver_continuously()):
@@ -129,7 +130,7 @@ async def _lead(waypost: "Waypost", sender: WebhookSender, hold: "HeldLock") -> 
         try:
             await deliver(waypost, sender, outgoing)
         except Exception as error:  # the database is away: the message stays due
-            log.warning("webhook.not_recorded", webhook=outgoing.webhook, error=type(error).__name__)
+            log_failure(log, "webhook.not_recorded", error, webhook=outgoing.webhook)
 
     lost = asyncio.create_task(hold.until_lost())
     running: dict[str, asyncio.Task[None]] = {}

@@ -23,6 +23,7 @@ from registry.core.access.claims import EndReason
 from registry.core.changes.kinds import ALL, Types
 from registry.core.names.domains import registrable_domain
 from registry.core.names.opt_out import is_covered
+from registry.outages import log_failure
 from registry.store.claims import ClaimRecord
 from registry.store.engine import StoreUnavailable
 from registry.store.feed import SEQUENCED_AT_ONCE, Ends
@@ -228,7 +229,7 @@ class FeedActions:
                     if not self._ended.is_set():
                         self._news = asyncio.Event()
             except StoreUnavailable as error:
-                log.warning("feed.unavailable", error=type(error).__name__)
+                log_failure(log, "feed.unavailable", error)
                 pause = _BACK_OFF_SECONDS
             await asyncio.sleep(pause)
         self._poller = None

@@ -14,7 +14,7 @@ from datetime import timedelta
 from typing import Final
 
 from registry.actions import Clock
-from registry.core.model.listing import SearchUnavailable
+from registry.core.model.listing import SearchAway
 from registry.core.names.domains import registrable_domain
 from registry.core.ranking import Embedder, index_hash
 from registry.core.scheduling.jobs import INDEX_FORGOTTEN_AFTER
@@ -107,7 +107,7 @@ class SearchIndex:
         await self.register_target()
         state = (await self.backend.health()).state
         if state is IndexState.AWAY:  # a rebuild would not help an engine that is too slow to answer
-            raise SearchUnavailable("the search engine does not answer")
+            raise SearchAway("the search engine does not answer")
         needs_build = state is not IndexState.READY
         if not needs_build:  # the usual case costs one query and no lock
             async with self._store.begin() as uow:

@@ -25,11 +25,11 @@ from registry.actions.mirroring.apply import DecidedAtOrigin
 from registry.core.model.listing import SearchUnavailable
 from registry.edge.metrics import LIMIT
 from registry.edge.responses import service_url
+from registry.outages import LINE_SECONDS
 from registry.wiring import StoreUnavailable
 
 MEDIA_TYPE: Final = "application/problem+json"
 RETRY_SECONDS: Final = 5
-LOG_INTERVAL_SECONDS: Final = 10.0
 
 log = structlog.get_logger(__name__)
 
@@ -231,25 +231,26 @@ def as_problem(request: Request, error: Exception) -> Problem | None:
             origin = error.origin if error.host is None else service_url(error.origin, error.host)
             return Problem(MIRRORED, f"The registry that this one mirrors decides about it: {origin}", origin=origin)
         case StoreUnavailable() | SearchUnavailable():
-            _unavailable_log.record(type(error).__name__, time.monotonic())
+            if not error.is_outage:
+                _unavailable_log.record(error, time.monotonic())
             return unavailable()
     return None
 
 
 @dataclass(slots=True)
 class UnavailableLog:
-    """Log the first request that cannot be answered at once, later ones as a count every LOG_INTERVAL_SECONDS. An
-    outage can cause a hundred per second."""
+    """Log the first request that cannot be answered at once, later ones as a count every LINE_SECONDS. Outages are
+    logged elsewhere (registry/outages.py)."""
 
     since: int = 0
     silent_until: float = -math.inf
 
-    def record(self, error: str, now: float) -> None:
+    def record(self, error: Exception, now: float) -> None:
         """Count a request; `now` in monotonic seconds."""
         self.since += 1
         if now >= self.silent_until:
-            log.warning("request.unavailable", error=error, requests=self.since)
-            self.since, self.silent_until = 0, now + LOG_INTERVAL_SECONDS
+            log.warning("request.unavailable", reason=str(error), requests=self.since)
+            self.since, self.silent_until = 0, now + LINE_SECONDS
 
 
 _unavailable_log = UnavailableLog()

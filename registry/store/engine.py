@@ -22,9 +22,21 @@ from sqlalchemy.exc import DataError, IntegrityError, InterfaceError, Operationa
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 
+from registry.outages import Outage
+
 
 class StoreUnavailable(ConnectionError):
-    """The server is unreachable, too busy, or aborted the call (deadlock). The same call may succeed later."""
+    """The server is unreachable, too busy, or aborted the call (deadlock). The same call may succeed later.
+
+    `is_outage`: the outage log tells it already."""
+
+    def __init__(self, reason: str, *, is_outage: bool = False) -> None:
+        super().__init__(reason)
+        self.is_outage = is_outage
+
+
+class StoreFull(StoreUnavailable):
+    """The server answers, but its disk is full."""
 
 
 class Unstorable(ValueError):
@@ -39,6 +51,14 @@ class BadDatabaseUrl(ValueError):
 _VALUES = (psycopg.DataError, psycopg.IntegrityError)
 _SERVER = (psycopg.OperationalError, psycopg.InterfaceError)
 
+_CONFLICTS: Final = ("40", "55", "57014")
+"""SQLSTATEs of calls that the server aborted although it is well: deadlocks, locks in use, time limits of statements
+(PostgreSQL documentation, "PostgreSQL Error Codes")."""
+
+UNREACHABLE: Final = Outage("database.unavailable", "database.available")
+DISK_FULL: Final = Outage("database.disk_full", "database.disk_has_space", quiet_seconds=60.0)
+"""Reads work during it, so it is over when no call has failed for a minute."""
+
 
 @contextmanager
 def translated() -> Iterator[None]:
@@ -46,11 +66,26 @@ def translated() -> Iterator[None]:
     cancellation caused the error."""
     try:
         yield
+        UNREACHABLE.worked()
+        DISK_FULL.worked()
     except (*_VALUES, DataError, IntegrityError, UnicodeEncodeError) as error:
         raise Unstorable(first_line(error)) from error
     except (*_SERVER, OperationalError, InterfaceError, PoolTimeout) as error:
-        raise_cancellation(error)
-        raise StoreUnavailable(first_line(error)) from error
+        raise unavailable(error) from error
+
+
+def unavailable(error: Exception) -> StoreUnavailable:
+    """Return the error for a failed call, and note an outage. Raise CancelledError if the task is being cancelled."""
+    raise_cancellation(error)
+    reason = _reason(error)
+    cause = getattr(error, "orig", None) or error
+    if isinstance(cause, psycopg.errors.DiskFull):
+        DISK_FULL.failed(reason)
+        return StoreFull(reason, is_outage=True)
+    if str(getattr(cause, "sqlstate", None) or "").startswith(_CONFLICTS):
+        return StoreUnavailable(reason)
+    UNREACHABLE.failed(reason)
+    return StoreUnavailable(reason, is_outage=True)
 
 
 def raise_cancellation(error: Exception) -> None:
@@ -68,6 +103,15 @@ def first_line(error: Exception) -> str:
     """Return the driver's message, never the statement: its parameters are texts of sites."""
     cause = getattr(error, "orig", None) or error
     return f"{type(cause).__name__}: {str(cause).partition(chr(10))[0][:200]}"
+
+
+def _reason(error: Exception) -> str:
+    """Return the server's or the driver's message on one line. With several addresses, the lines after the first say
+    why each of them failed."""
+    cause = getattr(error, "orig", None) or error
+    if cause.sqlstate if isinstance(cause, psycopg.Error) else None:
+        return first_line(error)
+    return f"{type(cause).__name__}: {' '.join(str(cause).split())[:500]}"
 
 
 DRIVER: Final = "postgresql+psycopg"

@@ -15,14 +15,12 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from registry.store.domains import LEASE_LOCKS
 from registry.store.engine import (
     ANSWER_SECONDS,
-    StoreUnavailable,
     WatchedConnection,
     connect,
-    first_line,
-    raise_cancellation,
     session_conninfo,
     shares_sessions,
     translated,
+    unavailable,
 )
 
 CHECK_LOCKS: Final = 0x77617904
@@ -111,10 +109,9 @@ async def check_sessions(engine: AsyncEngine) -> None:
         if not await keeps_sessions(session_conninfo(engine)):
             raise SessionsUnusable(_SHARED.format(variable=_variable(engine)))
     except psycopg.Error as error:
-        raise_cancellation(error)
         if "startup parameter" in str(error):
             raise SessionsUnusable(_SHARED.format(variable=_variable(engine))) from None
-        raise StoreUnavailable(f"no session for a lock: {first_line(error)}") from error
+        raise unavailable(error) from error
     async with _session(engine) as session:
         number = secrets.randbelow(2**31 - 1) + 1
         await _try_lock(session, CHECK_LOCKS, number)
@@ -183,8 +180,7 @@ async def _session(engine: AsyncEngine) -> AsyncIterator[WatchedConnection]:
     try:
         connection = await _connect(session_conninfo(engine))
     except psycopg.Error as error:
-        raise_cancellation(error)
-        raise StoreUnavailable(f"no session for a lock: {first_line(error)}") from error
+        raise unavailable(error) from error
     async with connection:
         try:
             yield connection
@@ -201,6 +197,5 @@ async def _fetch_value(connection: WatchedConnection, statement: LiteralString, 
     try:
         row = await (await connection.execute(statement, values)).fetchone()
     except psycopg.Error as error:
-        raise_cancellation(error)
-        raise StoreUnavailable(f"no lock: {first_line(error)}") from error
+        raise unavailable(error) from error
     return row and row[0]

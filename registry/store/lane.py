@@ -13,6 +13,7 @@ from psycopg.types.json import set_json_loads
 
 from registry.store.engine import (
     ANSWER_SECONDS,
+    UNREACHABLE,
     NoAnswer,
     Row,
     StoreUnavailable,
@@ -52,7 +53,9 @@ class QueryPool:
                 finally:
                     self._slots.release()
             except (NoAnswer, TimeoutError):
-                raise StoreUnavailable(f"the database has not answered for {ANSWER_SECONDS} seconds") from None
+                reason = f"the database has not answered for {ANSWER_SECONDS} seconds"
+                UNREACHABLE.failed(reason)
+                raise StoreUnavailable(reason, is_outage=True) from None
 
     async def close(self) -> None:
         while self._idle:

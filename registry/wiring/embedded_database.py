@@ -9,15 +9,12 @@ import resource
 import sys
 from collections.abc import AsyncIterator, Callable
 
-import structlog
-
+from registry.outages import Outage
 from registry.settings import POSTGRES_FOLDER as POSTGRES_FOLDER  # others name it
 from registry.settings import Settings
 from registry.store.embedded_postgres import server as embedded
 
 CHECK_SECONDS = 1.0  # checking a running server takes 2 ms
-
-log = structlog.get_logger(__name__)
 
 
 def database_url(settings: Settings) -> tuple[str, Callable[[], None]]:
@@ -32,6 +29,7 @@ def database_url(settings: Settings) -> tuple[str, Callable[[], None]]:
 async def kept_running(settings: Settings) -> AsyncIterator[None]:
     """Restart a killed embedded server while the block runs; until then its users get StoreUnavailable."""
 
+    outage = Outage("postgres.not_restarted", "postgres.restarted")
     restarting: asyncio.Task[None] | None = None
     server: embedded.EmbeddedServer | None = None
 
@@ -50,7 +48,9 @@ async def kept_running(settings: Settings) -> AsyncIterator[None]:
                 restarting = asyncio.create_task(asyncio.to_thread(start))
                 await asyncio.shield(restarting)
             except (embedded.EmbeddedUnavailable, OSError) as error:
-                log.warning("postgres.not_restarted", error=str(error))
+                outage.failed(str(error))
+            else:
+                outage.worked()
 
     checking = asyncio.create_task(check_forever())
     try:

@@ -18,6 +18,7 @@ from registry.actions.dumps import DumpError
 from registry.actions.maintenance.maintenance import SUFFIXES, Fetch, RefreshError
 from registry.core.names.addresses import REGISTRY_V4, REGISTRY_V6
 from registry.core.scheduling.jobs import Retention, RunOutcome, next_run
+from registry.outages import log_failure
 from registry.settings import Settings
 from registry.store.holder import LEAD
 from registry.store.jobs import RunRecord as RunRecord  # interfaces name it
@@ -220,7 +221,7 @@ class Schedule:
             try:
                 await _run_until(stop.wait(), self._lead())
             except NOT_READY as error:
-                log.warning("schedule.database_unavailable", error=type(error).__name__)
+                log_failure(log, "schedule.database_unavailable", error)
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(stop.wait(), AGAIN_SECONDS)
 
@@ -275,9 +276,9 @@ class Schedule:
                     ended = running.pop(name)
                     if not ended.cancelled() and (error := ended.exception()) is not None:
                         # it could not start (no database); the next check retries it
-                        log.warning("job.not_started", job=name, error=type(error).__name__)
+                        log_failure(log, "job.not_started", error, job=name)
                 await asyncio.wait({lost}, timeout=AGAIN_SECONDS)  # a job that another process runs stays due
-            log.warning("leader.lost")
+            log.warning("leader.lost", reason="the database ended the session")
         finally:
             self._has_lost_lead = lost.done()
             for task in (lost, *running.values()):
@@ -324,7 +325,10 @@ class Schedule:
         except IncompleteJob as error:
             return replace(run, outcome=RunOutcome.FAILED, error=str(error), figures=error.figures)
         except Exception as error:
-            log.error("job.failed", job=job.name, error=type(error).__name__, exc_info=not isinstance(error, NOT_READY))
+            if isinstance(error, NOT_READY):
+                log_failure(log, "job.failed", error, job=job.name)
+            else:
+                log.error("job.failed", job=job.name, error=type(error).__name__, exc_info=True)
             return replace(run, outcome=RunOutcome.FAILED, error=type(error).__name__)
 
 

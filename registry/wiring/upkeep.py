@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 
 import structlog
 
+from registry.outages import log_failure
 from registry.tasks import running_beside
 from registry.wiring import NOT_READY, Waypost
 
@@ -57,7 +58,7 @@ async def last_drain(waypost: Waypost) -> None:
         async with asyncio.timeout(LAST_DRAIN_SECONDS):
             await waypost.search.drain()
     except (TimeoutError, *NOT_READY) as error:
-        log.warning("drain.incomplete", error=type(error).__name__)
+        log_failure(log, "drain.incomplete", error)
 
 
 async def _forever(chore: Callable[[], Awaitable[object]], pause: float) -> None:
@@ -67,6 +68,5 @@ async def _forever(chore: Callable[[], Awaitable[object]], pause: float) -> None
             await chore()
             await asyncio.sleep(pause)
         except Exception as error:
-            reason = {"reason": str(error)} if isinstance(error, NOT_READY) else {}  # these texts are our own
-            log.warning("upkeep.failed", chore=getattr(chore, "__name__", ""), error=type(error).__name__, **reason)
+            log_failure(log, "upkeep.failed", error, chore=getattr(chore, "__name__", ""))
             await asyncio.sleep(_BACK_OFF_SECONDS)

@@ -213,7 +213,17 @@ class Hit(NamedTuple):
 
 class SearchUnavailable(Exception):
     """The index cannot be queried: not built yet, damaged, or its engine is away. Raised instead of an empty answer.
-    The message is written by this code and safe to show. The condition is temporary: try again in a few seconds."""
+    The message is written by this code and safe to show. The condition is temporary: try again in a few seconds.
+
+    `is_outage`: the outage log tells it already."""
+
+    is_outage = False
+
+
+class SearchAway(SearchUnavailable):
+    """The engine of the index does not answer, or accepts no call."""
+
+    is_outage = True
 
 
 class StaleCursor(ValueError):

@@ -19,10 +19,13 @@ from meilisearch import Client
 from meilisearch.errors import MeilisearchApiError, MeilisearchError
 from pydantic import BaseModel, ConfigDict, Field
 
-from registry.core.model.listing import SearchUnavailable
+from registry.core.model.listing import SearchAway, SearchUnavailable
+from registry.outages import Outage
 
 _T = TypeVar("_T")
 Json = dict[str, Any]
+
+AWAY: Final = Outage("meilisearch.unavailable", "meilisearch.available")
 
 CALL_SECONDS: Final = 30  # timeout of one call; the longest sends some megabytes of documents
 TASK_SECONDS: Final = 600.0
@@ -185,11 +188,14 @@ class Admin:
 
     def _call(self, call: Callable[[], _T]) -> _T:
         try:
-            return call()
+            answer = call()
+            AWAY.worked()
+            return answer
         except MeilisearchApiError as error:
             raise SearchUnavailable(f"the search engine refused a call: {error.code or error.status_code}") from error
         except MeilisearchError as error:
-            raise SearchUnavailable("the search engine does not answer") from error
+            AWAY.failed(type(error).__name__)
+            raise SearchAway("the search engine does not answer") from error
 
 
 _NAMES: Final = uuid.UUID("5b1a2c0e-8f0c-4a57-9b57-5f2f6ad1f6c4")

@@ -12,13 +12,10 @@ from typing import Any, Final
 
 import httpx2
 import orjson
-import structlog
 from pydantic import ValidationError
 
-from registry.core.model.listing import SearchUnavailable
-from registry.search.meilisearch.admin import MultiSearchResponse, QueryResult
-
-log = structlog.get_logger(__name__)
+from registry.core.model.listing import SearchAway, SearchUnavailable
+from registry.search.meilisearch.admin import AWAY, MultiSearchResponse, QueryResult
 
 BUDGET_SECONDS: Final = 0.85
 WAIT_SECONDS: Final = 0.5
@@ -115,7 +112,7 @@ class QueryClient:
         body = orjson.dumps({"queries": list(queries)})
         async with self._slot():
             if not self._breaker.admits(time.monotonic()):
-                raise SearchUnavailable("the search engine is away")
+                raise SearchAway("the search engine is away")
             try:
                 return await self._answer(body, until)
             finally:
@@ -149,8 +146,8 @@ class QueryClient:
                 response = await self._post(body, until)
         except _NO_ANSWER as error:  # TimeoutError is an OSError
             self._breaker.failed(time.monotonic(), REST_SECONDS)
-            log.warning("meilisearch.no_answer", error=type(error).__name__, seconds=time.monotonic() - started)
-            raise SearchUnavailable("the search engine is away or too slow at the moment") from None
+            AWAY.failed(f"{type(error).__name__} after {time.monotonic() - started:.2f} s")
+            raise SearchAway("the search engine is away or too slow at the moment") from None
         elapsed = time.monotonic() - started
         self._mean_seconds += (elapsed - self._mean_seconds) * (_PACE_WEIGHT if self._mean_seconds else 1.0)
         return self._read(response)
@@ -173,6 +170,7 @@ class QueryClient:
             with suppress(ValidationError):
                 results = MultiSearchResponse.model_validate_json(response.content).results
                 self._breaker.succeeded()
+                AWAY.worked()
                 return results
         code = code_of(response)
         now = time.monotonic()
@@ -184,12 +182,12 @@ class QueryClient:
         if code == "index_not_found":  # normal before the first build; /readyz reports it
             self._breaker.succeeded()
             raise IndexMissing("the index has not been built yet")
-        log.error("meilisearch.refused", status=response.status_code, code=code)
+        AWAY.failed(f"refused with status {response.status_code}: {code}")
         if response.status_code in (401, 403):
             self._breaker.failed(now, REFUSED_REST_SECONDS, trips=True)
-            raise SearchUnavailable("the search engine does not accept the key of this registry")
+            raise SearchAway("the search engine does not accept the key of this registry")
         self._breaker.failed(now, REST_SECONDS)
-        raise SearchUnavailable("the search engine did not answer")
+        raise SearchAway("the search engine did not answer")
 
 
 @asynccontextmanager

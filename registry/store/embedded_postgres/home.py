@@ -36,6 +36,8 @@ ENVIRONMENT = {"PATH": os.defpath, "LC_ALL": "C", "TZ": "UTC"}  # the caller's P
 class EmbeddedUnavailable(Exception):
     """The embedded PostgreSQL cannot run here; the message says why and what to do."""
 
+    is_outage = False
+
 
 @dataclass(frozen=True)
 class Account:
