@@ -34,6 +34,7 @@ from registry.core.visiting.visits import DomainJob, Lease
 from registry.outages import log_failure
 from registry.settings import Settings, variable
 from registry.wiring import Waypost, open_waypost
+from registry.wiring.space import require_space
 from registry.wiring.upkeep import last_drain
 
 IDLE_SECONDS: Final = 0.5
@@ -252,6 +253,7 @@ class WaypostSpider(Spider):
                 continue
             nothing_in_flight = not self.in_flight
             try:
+                require_space(self.job.settings)
                 lease = await self._lease(batch)
             except Exception as error:
                 if self.job.until_idle:  # a single pass ends if the database is away; a worker waits

@@ -72,20 +72,22 @@ _silent_until: dict[tuple[str, str], float] = {}
 
 
 def log_failure(logger: Any, event: str, error: BaseException, **facts: object) -> None:
-    """Log failed work as a warning.
+    """Log failed work as a warning, with the reason if that is a text of this program or of the system: the texts of
+    other errors may hold what sites sent.
 
-    Errors with a member `is_outage` say that the database or the index cannot do it now, in texts of this program. If
-    it is true, the outage is logged anyway, and this at DEBUG only; else each reason once a minute. Texts of other
-    errors may hold what sites sent, and are not logged.
+    Errors with a member `is_outage` say that the database or the index cannot do it now. If it is true, the outage is
+    logged anyway, and this at DEBUG only. Each other reason is logged once a minute.
     """
-    is_outage = getattr(error, "is_outage", None)
-    if is_outage is None:
-        logger.warning(event, error=type(error).__name__, **facts)
+    facts["error"] = type(error).__name__
+    reason = str(error) if hasattr(error, "is_outage") else getattr(error, "strerror", None)
+    if reason is None:
+        logger.warning(event, **facts)
         return
-    reason, now = str(error), time.monotonic()
-    is_silent = is_outage or now < _silent_until.get((event, reason), -math.inf)
-    if not is_silent:
-        if len(_silent_until) >= MAX_REASONS:
-            _silent_until.clear()
-        _silent_until[event, reason] = now + LINE_SECONDS
-    (logger.debug if is_silent else logger.warning)(event, error=type(error).__name__, reason=reason, **facts)
+    now = time.monotonic()
+    if getattr(error, "is_outage", False) or now < _silent_until.get((event, reason), -math.inf):
+        logger.debug(event, reason=reason, **facts)
+        return
+    if len(_silent_until) >= MAX_REASONS:
+        _silent_until.clear()
+    _silent_until[event, reason] = now + LINE_SECONDS
+    logger.warning(event, reason=reason, **facts)

@@ -66,6 +66,9 @@ class Settings(BaseSettings):
     """Connections beyond the pool that one process may open for a while."""
     database_wait: float = Field(default=10, gt=0, le=600)
     """Seconds that work waits for a free connection of the pool. A request is then answered 503."""
+    min_free_mb: int = Field(default=500, ge=0)
+    """Megabytes that stay free on the disks of `data`, of the embedded database, of dumps and of the file of opt-outs.
+    With less, no site is visited, no dump is written and no index rebuilt until there is space again."""
     opt_out_file: Path | None = None
     """File to which each opt-out is appended before it takes effect. It is replayed at each start, so that an older,
     restored backup brings no site back. Unset: `opt-outs.log` in `data`."""

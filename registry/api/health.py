@@ -79,8 +79,8 @@ async def host_health(request: Request, domain: DomainPath, days: Days = 7) -> R
     **describe_read(status_schemas.RegistryStatus),
     summary="Status of the listed services, and incidents of this registry",
     description="The worst ones, each with its uptime of seven days and its freshness; the numbers count every listed "
-    "service. `down`: all of them are down; `healthy`: all are up, and this registry has no incident. `incidents`: of "
-    "this registry itself.",
+    "service. `down`: all of them are down; `healthy`: all are up, at least one is listed, and this registry has no "
+    "incident. `reasons` says why it is not. `incidents`: of this registry itself.",
 )
 async def overall(request: Request) -> Response:
     charge(request, limiter.HEALTH)
@@ -89,7 +89,11 @@ async def overall(request: Request) -> Response:
     report, operation = await asyncio.gather(waypost.figures.overall(), waypost.figures.operation())
     numbers = report.health
     is_down = numbers.down > 0 and numbers.down == numbers.total
-    is_degraded = numbers.healthy < numbers.total or numbers.total == 0 or bool(operation.incidents)
+    reasons = [] if numbers.total else ["No service is listed."]
+    for state, count in (("down", numbers.down), ("degraded", numbers.degraded)):
+        if count:
+            reasons.append(f"{count:,} service{' is' if count == 1 else 's are'} {state}.")
+    reasons += [one.says for one in operation.incidents]
     checked = [line.health.checked_at for line in report.lines if line.health.checked_at is not None]
     services = [
         project(
@@ -106,7 +110,8 @@ async def overall(request: Request) -> Response:
     data = project(
         status_schemas.RegistryStatusData,
         numbers,
-        overall_status="down" if is_down else "degraded" if is_degraded else "healthy",
+        overall_status="down" if is_down else "degraded" if reasons else "healthy",
+        reasons=reasons,
         total_monitored=numbers.total,
         services=services,
         last_updated=timestamp(max(checked, default=None)),
@@ -148,13 +153,17 @@ async def alive(request: Request) -> Response:
     response_model=schemas.Readiness,
     responses=errors(UNAVAILABLE, own={UNAVAILABLE.slug: {"parts": {"database": "ok", "index": "missing"}}}),
     summary="The registry can answer",
-    description="The database answers and is migrated; the index can be read. 503 names the part that fails.",
+    description="The database answers and is migrated; the index can be read. 503 names the part that fails. "
+    "`notes`: what does not keep it from answering.",
 )
 async def ready(request: Request) -> Response:
     parts = await _checked(request)
     if set(parts.values()) != {"ok"}:
         raise Problem(UNAVAILABLE, "A part of the registry does not answer.", parts=parts)
+    notes = await asyncio.to_thread(registry_of(request).notes)
     content: schemas.Readiness = {"status": "ok", "parts": parts}
+    if notes:
+        content["notes"] = notes
     return json_response(request, content, cache=REVALIDATE)
 
 

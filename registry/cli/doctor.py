@@ -27,9 +27,9 @@ from registry.cli.registry_state import (
     IDLE_SCHEDULE,
     LOW_DISK_BYTES,
     database_text,
-    disk_space,
     look,
     print_hanging,
+    space_text,
     time_text,
 )
 from registry.core.scheduling.jobs import BROKEN, Kind
@@ -37,6 +37,7 @@ from registry.settings import Settings, unknown_variables
 from registry.wiring import NOT_READY, BadDatabaseUrl, open_waypost, opt_out_path, utc_now
 from registry.wiring.diagnosis import OLDEST_SERVER, DatabaseFacts, examine_database, schema_fault
 from registry.wiring.signing_keys import KeyFiles, KeysUnusable
+from registry.wiring.space import disk_space
 
 CHECK_SECONDS: Final = 20.0
 """Time for the database, and for the registry on it: the embedded server may have to start first."""
@@ -59,6 +60,7 @@ _REMEDIES: Final[Mapping[Kind, str]] = {
     "job_overdue": "Start `waypost schedule`, or see its log.",
     "index_behind": "Start `waypost worker`, or see its log.",
     "feed_behind": "Start `waypost worker`, or see its log.",
+    "space_low": "Make room, or lower WAYPOST_MIN_FREE_MB.",
     "visits_stopped": "Start `waypost worker`, or see its log.",
 }
 
@@ -158,7 +160,7 @@ def _files(settings: Settings) -> Iterator[Finding]:
     space = disk_space(settings.data)
     level: Level = "error" if space.free < FULL_DISK_BYTES else "warning" if space.free < LOW_DISK_BYTES else "ok"
     remedy = "" if level == "ok" else "Make room; a full disk stops the database."
-    yield Finding("disk", level, f"{settings.data}: {space.text}.", remedy)
+    yield Finding("disk", level, f"{settings.data}: {space_text(space)}.", remedy)
     places = {settings.data, opt_out_path(settings).parent, *([settings.dumps] if settings.dumps else [])}
     for place in sorted(places):
         if (fault := _write_fault(place)) is not None:

@@ -18,8 +18,10 @@ from prometheus_client.registry import Collector
 
 from crawler.stats import CrawlTotals
 from registry.actions.queries.inspect import QueueState
+from registry.settings import Settings
 from registry.tasks import running_beside
 from registry.wiring import NOT_READY, Waypost
+from registry.wiring.space import disks
 
 log = structlog.get_logger(__name__)
 
@@ -61,7 +63,8 @@ POLL_SECONDS: Final = 15.0
 class WorkerMetrics(Collector):
     """The crawl totals and the last state of the queue. The server's thread reads them; each is replaced atomically."""
 
-    def __init__(self) -> None:
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
         self.totals = CrawlTotals()
         self.queue: QueueState | None = None
 
@@ -76,6 +79,8 @@ class WorkerMetrics(Collector):
         text = "Domains of finished leases, by how they ended."
         yield _labelled_metric("waypost_domains", text, "end", domains_by_end, counter=True)
         yield GaugeMetricFamily("waypost_domains_in_flight", "Domains leased by this process.", counts.in_flight)
+        for name, text, label, values in space_figures(self._settings):
+            yield _labelled_metric(name, text, label, values)
         yield GaugeMetricFamily("waypost_database_up", "Whether the last query of the queue worked.", queue is not None)
         if queue is not None:
             text = "Domains by state, of all processes."
@@ -96,13 +101,22 @@ def _labelled_metric(
     return family
 
 
+def space_figures(settings: Settings) -> Iterator[tuple[str, str, str, dict[str, int]]]:
+    """Yield name, text, label and values of the gauges of free space."""
+    with contextlib.suppress(OSError):
+        free = {name: space.free for name, space in disks(settings).items()}
+        yield "waypost_disk_free_bytes", "Free space on the disks of this machine, by what they hold.", "disk", free
+        floor = dict.fromkeys(free, settings.min_free_mb * 1_000_000)
+        yield "waypost_disk_floor_bytes", "With less free space, no site is visited.", "disk", floor
+
+
 @contextlib.asynccontextmanager
 async def served(waypost: Waypost, listen: tuple[str, int] | None) -> AsyncIterator[WorkerMetrics]:
     """Yield metrics, served at `http://HOST:PORT/metrics` while the block runs, or not served if `listen` is None.
 
     Raise OSError when the port is taken.
     """
-    metrics = WorkerMetrics()
+    metrics = WorkerMetrics(waypost.settings)
     if listen is None:
         yield metrics
         return

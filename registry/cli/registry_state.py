@@ -1,11 +1,9 @@
 """How a registry is doing, and the command `status`, which shows it on one screen."""
 
-import shutil
 import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from pathlib import Path
 from typing import Any, Final
 
 from registry.actions.queries.statistics import OperationFigures
@@ -18,6 +16,7 @@ from registry.core.scheduling.jobs import BROKEN
 from registry.settings import Settings
 from registry.wiring import StoreUnavailable, Waypost, open_waypost, utc_now
 from registry.wiring.diagnosis import DatabaseFacts, examine_database
+from registry.wiring.space import DiskSpace, disk_space
 
 LOW_DISK_BYTES: Final = 1_000_000_000
 FULL_DISK_BYTES: Final = 100_000_000
@@ -25,16 +24,6 @@ IDLE_SCHEDULE: Final = timedelta(days=1)
 """Where jobs run by cron, each runs at least this often; otherwise a process leads the schedule."""
 
 _LABEL_WIDTH: Final = 10
-
-
-@dataclass(frozen=True, slots=True)
-class DiskSpace:
-    free: int
-    total: int
-
-    @property
-    def text(self) -> str:
-        return f"{size_text(self.free)} of {size_text(self.total)} free"
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,11 +81,8 @@ async def look(waypost: Waypost) -> RegistryState:
     )
 
 
-def disk_space(path: Path) -> DiskSpace:
-    """Return the space of the file system that holds `path` or will hold it."""
-    existing = next(folder for folder in (path, *path.absolute().parents) if folder.exists())
-    usage = shutil.disk_usage(existing)
-    return DiskSpace(usage.free, usage.total)
+def space_text(space: DiskSpace) -> str:
+    return f"{size_text(space.free)} of {size_text(space.total)} free"
 
 
 def size_text(number: int) -> str:
@@ -124,6 +110,8 @@ async def show_status(settings: Settings, *, as_json: bool) -> int:
     problems = list(state.problems(now))
     if disk.free < LOW_DISK_BYTES:
         problems.append(f"The disk of {settings.data} is nearly full.")
+    if not state.services:
+        problems.append("No service is listed: add hosts with `waypost seed` or `waypost crawl`.")
     if as_json:
         print_json(_status_json(settings, facts, state, disk, problems))
     else:
@@ -148,7 +136,7 @@ def _status_lines(
     settings: Settings, facts: DatabaseFacts, state: RegistryState, disk: DiskSpace, now: datetime
 ) -> Iterator[tuple[str, str]]:
     yield "waypost", common.version()
-    yield "folder", f"{settings.data}, {disk.text}"
+    yield "folder", f"{settings.data}, {space_text(disk)}"
     yield "database", database_text(settings, facts)
     yield "services", f"{state.services} listed" + (", a copy of another registry" if state.is_mirror else "")
     if state.operation is not None:

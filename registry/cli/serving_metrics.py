@@ -8,13 +8,13 @@ import contextlib
 from collections import defaultdict
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import accumulate, count
+from itertools import accumulate, count, starmap
 from typing import Final
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from registry.cli.metrics import listening, look_regularly
+from registry.cli.metrics import listening, look_regularly, space_figures
 from registry.edge.connections import ConnectionTable
 from registry.edge.interfaces import Interface
 from registry.edge.metrics import SECONDS, Figure, RequestMetrics, gauge, labelled
@@ -48,6 +48,7 @@ class ServingMetrics(Collector):
             lambda: _requests(requests),
             lambda: _connections(connections),
             lambda: _compute(waypost),
+            lambda: starmap(labelled, space_figures(waypost.settings)),
             self._registry,
             *(interface.figures for interface in interfaces),
         ]

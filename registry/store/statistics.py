@@ -204,6 +204,11 @@ class StatisticsQueries(Repository):
         rows = await self._execute(statement if until is None else statement.where(DailyFiguresRow.day <= until))
         return [DayRecord(day, at, decode(figures)) for day, at, figures in rows]
 
+    async def first_count(self) -> datetime | None:
+        """Return when the figures of the first day were counted."""
+        first = select(DailyFiguresRow.at).order_by(DailyFiguresRow.day).limit(1)
+        return (await self._execute(first)).scalar()
+
     async def put_day(self, record: DayRecord) -> None:
         """Store the figures of a day, unless later ones of that day are stored."""
         values = {name: getattr(record, name) for name in record.__dataclass_fields__}

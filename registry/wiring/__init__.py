@@ -46,6 +46,7 @@ from registry.store.migrate import OutdatedSchema as OutdatedSchema  # the inter
 from registry.store.opt_out_file import OptOutFile
 from registry.store.recorded import RecordedListener
 from registry.store.unit_of_work import Store
+from registry.wiring import space
 from registry.wiring.compute import ComputePool
 from registry.wiring.embedded_database import database_url as database_url  # the command line uses it
 from registry.wiring.embedded_database import kept_running
@@ -113,7 +114,8 @@ class Waypost:
         self.mcp_servers = McpServerQueries(store)  # records of the MCP registry's API
         # counts over the whole registry, some kept for a minute
         intervals = partial(_job_intervals, settings)
-        self.figures = FigureActions(store, clock, lambda: self.search.backend.target, intervals)
+        shortage = partial(space.shortage, settings)
+        self.figures = FigureActions(store, clock, lambda: self.search.backend.target, intervals, shortage)
         # rescore, prune, refresh reference data, move hosts to another domain
         self.maintenance = MaintenanceActions(store, clock, reference.adopt)
         self.jobs = JobActions(store, clock)  # locks and the log of the recurring jobs
@@ -141,6 +143,11 @@ class Waypost:
         """Record searches, and the statements that the database gets for a request, as spans below the current one."""
         self.search.span = partial(tracer.start_as_current_span, record_exception=False, set_status_on_exception=False)
         trace_statements(tracer, self._store.engine.sync_engine)
+
+    def notes(self) -> list[str]:
+        """Return what an operator has to know although the registry answers. Raise OSError."""
+        shortage = space.shortage(self.settings)
+        return [] if shortage is None else [f"space: {shortage}"]
 
     def index_is_fed(self) -> bool:
         """Return whether some process is the writer of the index. Does not open the search engine."""

@@ -23,6 +23,7 @@ from registry.settings import Settings
 from registry.store.holder import LEAD
 from registry.store.jobs import RunRecord as RunRecord  # interfaces name it
 from registry.wiring import NOT_READY, HeldLock, Waypost, utc_now
+from registry.wiring.space import require_space
 
 LOOK_SECONDS: Final = 30.0
 """Maximum time between two checks for due jobs: runs of other processes (`--once`) move the next run of a job."""
@@ -91,6 +92,7 @@ async def _reindex(tools: JobTools) -> Figures:
     """Rebuild the index if some process feeds it; otherwise there is no index to keep."""
     if not tools.waypost.index_is_fed():
         return {"skipped": "no process feeds an index in this data folder"}
+    require_space(tools.settings)
     return asdict(await tools.waypost.search.reindex())
 
 
@@ -139,6 +141,7 @@ async def _refresh(tools: JobTools) -> Figures:
 
 
 async def _export(tools: JobTools) -> Figures:
+    require_space(tools.settings)
     try:
         exported = await tools.waypost.dumps.export()
     except DumpError as error:
@@ -327,9 +330,10 @@ class Schedule:
         except Exception as error:
             if isinstance(error, NOT_READY):
                 log_failure(log, "job.failed", error, job=job.name)
-            else:
-                log.error("job.failed", job=job.name, error=type(error).__name__, exc_info=True)
-            return replace(run, outcome=RunOutcome.FAILED, error=type(error).__name__)
+                return replace(run, outcome=RunOutcome.FAILED, error=str(error))
+            log.error("job.failed", job=job.name, error=type(error).__name__, exc_info=True)
+            reason = f": {error.strerror}" if isinstance(error, OSError) and error.strerror else ""
+            return replace(run, outcome=RunOutcome.FAILED, error=f"{type(error).__name__}{reason}")
 
 
 async def _run_until(end: Coroutine[Any, Any, object], work: Awaitable[_T]) -> _T | None:

@@ -120,6 +120,7 @@ async def test_the_status_shows_the_worst_first(own_api: Api) -> None:
     assert_shape(shapes.STATUS, status)
     data = status["data"]
     assert (data["overall_status"], data["down"]) == ("degraded", 1)
+    assert data["reasons"][0] == "1 service is down."
     assert data["healthy"] + data["degraded"] + data["down"] == data["total_monitored"] == len(data["services"])
     first, second = data["services"][:2]
     assert (first["domain"], first["status"], first["freshness"]["state"]) == (FAILING, "down", "failing")
@@ -134,6 +135,7 @@ async def test_the_status_shows_the_worst_first(own_api: Api) -> None:
         await connection.exec_driver_sql("UPDATE services SET hidden = true")
     data = (await own_api.json("/api/status"))["data"]
     assert (data["overall_status"], data["services"], data["last_updated"]) == ("degraded", [], None)
+    assert data["reasons"][0] == "No service is listed."
     assert (await own_api.json("/api/health"))["data"]["status"] == "degraded"  # nothing is healthy where nothing is
 
 

@@ -150,6 +150,20 @@ def test_a_job_that_does_not_run_again_is_overdue(outcome: RunOutcome) -> None:
     assert told(replace(QUIET, runs={"unknown": [run(late, outcome)]})) == []
 
 
+def test_a_registry_without_a_schedule_is_told_after_the_bound() -> None:
+    work = replace(QUIET, known_since=NOW - jobs.JOB_BOUND)
+    assert told(work) == [("job_overdue", NOW - jobs.JOB_BOUND)]
+    assert told(replace(work, known_since=NOW - jobs.JOB_BOUND + SECOND)) == []
+    assert told(replace(work, intervals={"prune": timedelta()})) == []
+    assert told(replace(work, runs={"prune": [run(SECOND)]})) == []
+
+
+def test_a_shortage_of_space_is_told() -> None:
+    work = replace(QUIET, shortage="the disk of the database is full", short_since=NOW - HOUR)
+    assert told(work) == [("space_low", NOW - HOUR)]
+    assert "the disk of the database is full" in jobs.incidents(work, NOW)[0].says
+
+
 def test_what_began_last_comes_first() -> None:
     work = replace(QUIET, index_waits_since=NOW - 2 * HOUR, feed_waits_since=NOW - HOUR)
     assert jobs.incidents(work, NOW) == [

@@ -119,6 +119,7 @@ STATUS = shape(
     success=DONE,
     data=shape(
         overall_status={"enum": ["healthy", "degraded", "down"]},
+        reasons={"type": "array", "items": {"type": "string"}},
         total_monitored=COUNT,
         healthy=COUNT,
         degraded=COUNT,

@@ -165,13 +165,21 @@ class FigureActions:
     """Figures of the whole registry. `statistics` and `operation` read whole tables, so they are kept for a while."""
 
     def __init__(
-        self, store: Store, clock: Clock, target: Callable[[], str], intervals: Callable[[], Mapping[str, timedelta]]
+        self,
+        store: Store,
+        clock: Clock,
+        target: Callable[[], str],
+        intervals: Callable[[], Mapping[str, timedelta]],
+        shortage: Callable[[], str | None],
     ) -> None:
-        """`target` returns the name of the search target; it opens the search engine. `intervals`: of the jobs."""
+        """`target` returns the name of the search target; it opens the search engine. `intervals`: of the jobs.
+        `shortage`: why work that fills the disks of this machine stops."""
         self._store = store
         self._clock = clock
         self._target = target
         self._intervals = intervals
+        self._shortage = shortage
+        self._short_since: datetime | None = None
         self.statistics: Callable[[], Awaitable[RegistryStatistics]] = CachedFigure(self._count_services).get
         self._values_of = lru_cache(MAX_VALUE_COUNTS)(self._value_figure)
         self.operation: Callable[[], Awaitable[OperationFigures]] = CachedFigure(self._count_operation).get
@@ -201,6 +209,8 @@ class FigureActions:
     async def _count_operation(self) -> OperationFigures:
         """Return how the registry is doing. Raise one of NOT_READY."""
         now, target = self._clock(), self._target()
+        shortage = await asyncio.to_thread(self._shortage)
+        self._short_since = None if shortage is None else self._short_since or now
         async with self._store.begin() as uow:
             queue = await queue_state(uow, target, now)
         async with self._store.read() as uow:
@@ -218,6 +228,9 @@ class FigureActions:
                 due_since=now - queue.age if queue.domains["due"] else None,
                 last_visit_at=await uow.statistics.last_visit(),
                 crawlers=crawlers,
+                known_since=await uow.statistics.first_count(),
+                shortage=shortage,
+                short_since=self._short_since,
             )
         return OperationFigures(
             at=now,

@@ -1,7 +1,7 @@
 """Health of services and of this registry, visits to a host, statistics, the rubric and the problem types."""
 
 from collections.abc import Sequence
-from typing import Annotated, Any, Literal, Required
+from typing import Annotated, Any, Literal, NotRequired, Required
 
 from registry.api.schemas import base
 from registry.api.schemas.base import Shape, about, answer_of, sample
@@ -56,6 +56,9 @@ class Alive(Shape):
 class Readiness(Shape):
     status: Literal["ok", "failing"]
     parts: Annotated[dict[str, str], about("`ok`, or what is wrong, by part.")]
+    notes: NotRequired[
+        Annotated[list[str], about("Only where something is wrong that does not keep it from answering.")]
+    ]
 
 
 class IncidentNow(Shape):

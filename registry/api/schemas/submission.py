@@ -468,6 +468,7 @@ class StatusLine(Shape):
 
 class RegistryStatusData(Shape):
     overall_status: Literal["healthy", "degraded", "down"]
+    reasons: Annotated[list[str], about("Why it is not healthy.", ["1 service is down."])]
     total_monitored: Annotated[int, sample(1)]
     healthy: Annotated[int, sample(1)]
     degraded: Annotated[int, sample(0)]

@@ -72,7 +72,7 @@ VISITS_BOUND: Final = timedelta(minutes=90)
 """How long a job may be late, changes may wait for the index and events for their place in the feed, and hosts may be
 due without a visit of any. Registries without a worker make a pass of visits every hour."""
 
-Kind = Literal["job_failed", "job_overdue", "index_behind", "feed_behind", "visits_stopped"]
+Kind = Literal["job_failed", "job_overdue", "index_behind", "feed_behind", "visits_stopped", "space_low"]
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
 
 
@@ -86,7 +86,8 @@ class Incident:
 @dataclass(frozen=True, slots=True)
 class Work:
     """The stored state of all work. `runs`: the latest runs of each job, the newest first. `intervals` by job; zero:
-    never started automatically. Times: None if no work waits, or no host was ever visited."""
+    never started automatically. Times: None if no work waits, or no host was ever visited. `known_since`: when figures
+    of this registry begin. `shortage`: why work that fills disks stops."""
 
     runs: Mapping[str, Sequence[JobRun]]
     intervals: Mapping[str, timedelta]
@@ -95,6 +96,9 @@ class Work:
     due_since: datetime | None
     last_visit_at: datetime | None
     crawlers: int
+    known_since: datetime | None = None
+    shortage: str | None = None
+    short_since: datetime | None = None
 
 
 def incidents(work: Work, now: datetime) -> Sequence[Incident]:
@@ -111,6 +115,12 @@ def incidents(work: Work, now: datetime) -> Sequence[Incident]:
         elif interval and now - due >= JOB_BOUND:
             says = f"The job {job} is due and has not run again, or runs for too long."
             found.append(Incident("job_overdue", due, says))
+    known_since = work.known_since
+    if not work.runs and any(work.intervals.values()) and known_since is not None and now - known_since >= JOB_BOUND:
+        found.append(Incident("job_overdue", known_since, "No recurring job has ever run: nothing runs the schedule."))
+    if work.shortage is not None:
+        says = f"No site is visited and no dump is written: {work.shortage}."
+        found.append(Incident("space_low", work.short_since or now, says))
     if work.index_waits_since is not None and now - work.index_waits_since >= INDEX_BOUND:
         says = "Changes of services wait for the search index."
         found.append(Incident("index_behind", work.index_waits_since, says))
