@@ -54,8 +54,8 @@ GROUPS: Final = {
         "serve", "crawl", "seed", "worker", "schedule", "mirror", "status", "doctor", "config", "completion",
     ),
     "Maintain a registry": (
-        "admin", "webhooks", "keys", "forget", "optout", "export", "rescore", "reindex", "verify-index", "migrate",
-        "search-keys",
+        "admin", "webhooks", "keys", "forget", "optout", "backup", "restore", "export", "rescore", "reindex",
+        "verify-index", "migrate", "search-keys",
     ),
 }  # fmt: skip
 """The commands as `waypost --help` lists them: by what a person wants to do, the most used first."""
@@ -472,6 +472,63 @@ def schedule(
         common.run_and_exit(scheduling.run_once(read_settings(data=data), names or (), as_json=as_json))
     else:
         run_async(scheduling.run_schedule(read_settings(data=data)))
+
+
+@app.command()
+def backup(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A new folder.")],
+    with_keys: Annotated[
+        bool, typer.Option("--with-keys", help="Also save the private keys that sign the crawler's requests.")
+    ] = False,
+    checks: Annotated[bool, typer.Option("--check", help="Then restore it into a server of its own.")] = False,
+    data: DataFolder = None,
+    as_json: AsJson = False,
+) -> None:
+    """Back up the database and the opt-outs.
+
+    Everything may go on running. DIR appears when it is whole. Only its owner can read it: it holds the secrets of
+    webhooks. Exit code 1 when it does not restore; 3 when it cannot be written, for instance because the disk is full:
+    then nothing is left.
+    """
+    from registry.cli.backup import run_backup
+
+    settings = read_settings(data=data)
+    with exit_on_error():
+        common.require_registry(settings)
+        run_backup(settings, folder, with_keys=with_keys, checks=checks, as_json=as_json)
+
+
+@app.command()
+def restore(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="What `waypost backup` wrote.")],
+    replaces: Annotated[
+        str | None,
+        typer.Option("--replace", metavar="NAME", help="Delete everything that the database of this name holds."),
+    ] = None,
+    with_keys: Annotated[
+        bool, typer.Option("--with-keys", help="Leave API keys valid, and put saved signing keys back.")
+    ] = False,
+    checks: Annotated[
+        bool, typer.Option("--check", help="Only try it, in a server of its own. Nothing else is changed.")
+    ] = False,
+    data: DataFolder = None,
+    as_json: AsJson = False,
+) -> None:
+    """Restore a backup, whole or not at all.
+
+    Stop serve, workers and the schedule first. Sites that opted out since the backup stay out. API keys are revoked,
+    because some may have been revoked since. Search indexes are filled again. Restore only backups of your own: a
+    backup is a program for the database. Exit code 1 when the backup is damaged, 2 when something forbids to restore
+    it here.
+    """
+    from registry.cli.backup import run_check, run_restore
+
+    settings = read_settings(data=data)
+    with exit_on_error():
+        if checks:
+            run_check(folder, as_json=as_json)
+        else:
+            run_restore(settings, folder, replaces=replaces, with_keys=with_keys, as_json=as_json)
 
 
 @app.command()

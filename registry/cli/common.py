@@ -286,11 +286,18 @@ def _exit_code(error: Exception) -> int | None:
     from crawler.seeds.source import BadSource
     from registry.actions.webhooks import BadReceiver
     from registry.wiring import NOT_READY, BadDatabaseUrl, TracesUnavailable
+    from registry.wiring.backup import BackupRefused, BadBackup, ProgramsUnavailable
     from registry.wiring.signing_keys import KeysUnusable
 
-    if isinstance(error, (*NOT_READY, KeysUnusable)):
+    if isinstance(error, BadBackup):
+        return NO
+    if isinstance(error, (*NOT_READY, KeysUnusable, ProgramsUnavailable)):
         return UNAVAILABLE
-    return USAGE if isinstance(error, BadSource | BadReceiver | BadDatabaseUrl | TracesUnavailable) else None
+    return (
+        USAGE
+        if isinstance(error, BadSource | BadReceiver | BadDatabaseUrl | TracesUnavailable | BackupRefused)
+        else None
+    )
 
 
 def fail(message: str, code: int) -> NoReturn:

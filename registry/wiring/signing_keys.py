@@ -86,14 +86,28 @@ class KeyFiles:
             self._delete(path)
         return bool(paths)
 
-    def _files(self) -> list[tuple[Path, SigningKey]]:
+    def put(self, content: bytes) -> bool:
+        """Add a key from the content of a key file, of a backup. Return False if it is here already."""
+        with self._explained(self.path):
+            key = SigningKey.read(content)
+        self._require_folder()
+        if any(known.id == key.id for known in self.read()):
+            return False
+        self._write(key)
+        return True
+
+    def paths(self) -> list[Path]:
+        """Return the key files; none if there is no folder."""
         with self._explained(self.path):
             if self.path.is_dir():
                 paths = sorted(path for path in self.path.iterdir() if path.suffix in _SUFFIXES)
             else:
                 paths = [self.path] if self.path.exists() else []
+        return paths[: 2 * MAX_KEYS]
+
+    def _files(self) -> list[tuple[Path, SigningKey]]:
         found = []
-        for path in paths[: 2 * MAX_KEYS]:
+        for path in self.paths():
             with self._explained(path), path.open("rb") as file:
                 found.append((path, SigningKey.read(file.read(MAX_KEY_BYTES + 1))))
         return found

@@ -17,6 +17,7 @@ ENVIRONMENT = {
     "crawler/run.py": "honours SCRAPY_SETTINGS_MODULE, as Scrapy does",
     "registry/cli/common.py": "honours NO_COLOR, and answers a shell that asks for completions",
     "registry/__init__.py": "tells numpy, before it is imported, to calculate in one thread",
+    "registry/store/postgres_programs.py": "hands the whole environment on to PostgreSQL's programs",
     "registry/wiring/workers.py": "hands the whole environment on to a child",
 }
 """Modules that may read environment variables, with the reason."""

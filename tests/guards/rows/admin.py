@@ -81,6 +81,24 @@ GUARDS: Final = (
         (f"{_REPLAY}test_an_older_backup_brings_no_site_back",),
     ),
     Guard(
+        "restore-merges-opt-outs",
+        "a restore keeps the opt-outs of the backup and of the replaced database",
+        SKIP,
+        ("tests/flow/test_backup.py::test_an_older_backup_brings_no_site_back",),
+    ),
+    Guard(
+        "backup-checksums",
+        "a damaged backup is not restored",
+        NEVER,
+        ("tests/store/test_backup_folder.py::test_files_that_are_not_as_written_are_refused",),
+    ),
+    Guard(
+        "backup-password-hidden",
+        "passwords of the database are on no command line",
+        NEVER,
+        ("tests/store/test_backup_folder.py::test_no_secret_is_on_a_command_line",),
+    ),
+    Guard(
         "replay-readmitted",
         "a replay brings no ended opt-out back",
         Edit(r"ended_at is None or ended_at < line\.at", "True"),
