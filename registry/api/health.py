@@ -183,8 +183,11 @@ async def _part_states(waypost: Waypost) -> dict[str, str]:
     parts = {"database": "ok", "index": "ok"}
     try:
         await waypost.maintenance.check_schema()
-    except OutdatedSchema:
-        parts["database"] = "schema outdated"
+    except OutdatedSchema as error:
+        # Migrations only add (expand and contract), so this process goes on answering until the upgrade replaces it.
+        # Otherwise every process of the old version would be taken out of service before the first new one is ready.
+        if not error.is_newer:
+            parts["database"] = "schema outdated"
     except StoreUnavailable:
         parts["database"] = "unavailable"
     index = await waypost.search.backend.health()

@@ -25,7 +25,8 @@ _REVISION = re.compile(r"""^(revision|down_revision) = (?:["'](\w+)["']|None)$""
 
 
 class OutdatedSchema(RuntimeError):
-    """The database lacks the schema of this program. `found`: its revision; None for an empty database."""
+    """The database lacks the schema of this program. `found`: its revision; None for an empty database. `is_newer`: of
+    a revision that this program does not know."""
 
     def __init__(self, found: str | None, expected: str, *, unknown: bool) -> None:
         if unknown:
@@ -36,6 +37,7 @@ class OutdatedSchema(RuntimeError):
         super().__init__(message)
         self.found = found
         self.expected = expected
+        self.is_newer = unknown
 
 
 def make_config(url: str | None = None) -> "Config":

@@ -18,6 +18,7 @@ from registry.edge.limiter import HEALTH, UNIT_BYTES, of_discover, of_list
 from registry.edge.middleware import AT_ONCE_EACH, RequestMiddleware, Rules
 from registry.edge.requests import MAX_INLINE_DOCUMENT, MAX_INLINE_SERVICE
 from registry.settings import Settings
+from registry.store.migrate import revisions
 from registry.store.unit_of_work import Store
 from tests.api.sites import PIGEON
 from tests.support import shapes
@@ -298,6 +299,14 @@ async def test_checks_of_readiness_at_once_are_one(own_api: Api) -> None:
         assert {await waiting_for_locks(own_api.store) for _ in range(20)} == {1}
     assert [(await check).status_code for check in checks] == [200] * 3
     assert (await own_api.get("/readyz")).status_code == 200
+
+
+@pytest.mark.parametrize(("revision", "status"), [(revisions()[-2], 503), ("ffffffffffff", 200)])
+async def test_a_process_is_ready_beside_a_newer_schema_only(own_api: Api, revision: str, status: int) -> None:
+    """While an upgrade replaces processes one by one, the old ones answer with the new schema."""
+    async with own_api.store.engine.begin() as connection:
+        await connection.exec_driver_sql(f"UPDATE alembic_version SET version_num = '{revision}'")
+    assert (await own_api.get("/readyz")).status_code == status
 
 
 class Slow:
