@@ -15,6 +15,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Histo
 from prometheus_client.registry import Collector
 
 from registry.cli.metrics import listening, look_regularly, space_figures
+from registry.core.scheduling.jobs import KINDS
 from registry.edge.connections import ConnectionTable
 from registry.edge.interfaces import Interface
 from registry.edge.metrics import SECONDS, Figure, RequestMetrics, gauge, labelled
@@ -22,7 +23,7 @@ from registry.tasks import running_beside
 from registry.wiring import NOT_READY, Waypost, utc_now
 
 SERVICES_EVERY: Final = 20
-"""Looks between two counts of the services by state, which read a row of every service."""
+"""Looks between two counts of the services by state, which read a row of every service, and of the incidents."""
 
 _BOUNDS: Final = (*(str(bound) for bound in SECONDS), "+Inf")
 
@@ -35,6 +36,7 @@ class _State:
     index_lag: int = 0
     feed_lag: float = 0.0  # seconds
     services: dict[str, int] = field(default_factory=dict)
+    incidents: dict[str, int] = field(default_factory=dict)
 
 
 class ServingMetrics(Collector):
@@ -73,6 +75,7 @@ class ServingMetrics(Collector):
         text = "How long the oldest committed event waits for its place in the change feed."
         yield gauge("waypost_feed_lag_seconds", text, state.feed_lag)
         yield labelled("waypost_services", "Listed services by how their last visit went.", "state", state.services)
+        yield labelled("waypost_incidents", "Current incidents of this registry.", "kind", state.incidents)
 
 
 def _requests(requests: RequestMetrics) -> Iterator[Figure]:
@@ -123,16 +126,18 @@ async def served(listen: tuple[str, int], waypost: Waypost, metrics: ServingMetr
     looks = count()
 
     async def look() -> None:
-        services = metrics.state.services
+        services, incidents = metrics.state.services, metrics.state.incidents
         try:
             if next(looks) % SERVICES_EVERY == 0 or not services:
                 health = await waypost.queries.health()
                 services = {"healthy": health.healthy, "degraded": health.degraded, "down": health.down}
+                kinds = [incident.kind for incident in (await waypost.figures.operation()).incidents]
+                incidents = {kind: kinds.count(kind) for kind in KINDS}
             index_lag, since = await waypost.search.index_lag(), (await waypost.feed.state()).unsequenced_since
             feed_lag = 0.0 if since is None else max(0.0, (utc_now() - since).total_seconds())
-            metrics.state = _State(True, index_lag, feed_lag, services)
+            metrics.state = _State(True, index_lag, feed_lag, services, incidents)
         except NOT_READY:
-            metrics.state = _State(services=services)
+            metrics.state = _State(services=services, incidents=incidents)
 
     async with listening(listen, metrics), running_beside(look_regularly(look)):
         yield

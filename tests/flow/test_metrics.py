@@ -6,13 +6,17 @@ import json
 import re
 import urllib.error
 import urllib.request
+from collections import defaultdict
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from registry.core.scheduling.jobs import KINDS
 from tests.flow.test_kill import HOSTS, all_visited, at_work
 from tests.support.hang import HANG_SECONDS
+from tests.support.queries import OF_PROMETHEUS, shipped_queries, used_labels
 from tests.support.running import Command, until
 
 pytestmark = pytest.mark.slow
@@ -20,22 +24,50 @@ pytestmark = pytest.mark.slow
 Figures = dict[tuple[str, str], float]
 
 
-async def scrape(port: int) -> Figures:
-    def fetch() -> str:
+async def fetch(port: int) -> str:
+    def read() -> str:
         with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=HANG_SECONDS) as response:
             assert response.headers["Content-Type"].startswith("text/plain")
             return response.read().decode()
 
-    families = text_string_to_metric_families(await asyncio.to_thread(fetch))
+    return await asyncio.to_thread(read)
+
+
+async def scrape(port: int) -> Figures:
+    families = text_string_to_metric_families(await fetch(port))
     return {
         (sample.name, "".join(sample.labels.values())): sample.value for family in families for sample in family.samples
     }
 
 
-async def port_of(worker: Command) -> int:
-    event = json.loads(await worker.line_with("metrics.served"))
-    assert isinstance(event["port"], int)
-    return event["port"]
+def ports_of(command: Command) -> list[int]:
+    return [json.loads(line)["port"] for line in command.output.splitlines() if "metrics.served" in line]
+
+
+async def port_of(command: Command) -> int:
+    await command.line_with("metrics.served")
+    return ports_of(command)[0]
+
+
+def faults_of_queries(text: str, queries: Iterable[tuple[str, str]]) -> set[str]:
+    """Return what these queries name that no process reports: metrics, labels, and values of labels that are fixed."""
+    types, labels = {"up"}, defaultdict[str, dict[str, set[str]]](lambda: defaultdict(set))
+    for family in text_string_to_metric_families(text):
+        types.update(f"{family.name}{end}" for end in ("", "_total", "_bucket", "_sum", "_count"))
+        for sample in family.samples:
+            for label, value in sample.labels.items():
+                labels[sample.name][label].add(value)
+    faults = set()
+    for where, query in queries:
+        for name, label, value in used_labels(query):
+            if name not in types:
+                faults.add(f"{where}: {name} is not reported")
+            elif label not in OF_PROMETHEUS and name in labels:  # else no such event has been counted
+                if label not in labels[name]:
+                    faults.add(f"{where}: {name} has no label {label}")
+                elif value is not None and value not in labels[name][label] and label != "status":
+                    faults.add(f"{where}: {label} of {name} is never {value}")
+    return faults
 
 
 async def test_metrics_count_a_worker_s_visits_and_the_queue(tmp_path: Path, database_url: str) -> None:
@@ -83,7 +115,15 @@ async def test_metrics_count_the_requests_of_the_api(tmp_path: Path) -> None:
         assert figures["waypost_index_lag", ""] >= 0
         assert figures["waypost_feed_lag_seconds", ""] >= 0
         assert {state for name, state in figures if name == "waypost_services"} == {"healthy", "degraded", "down"}
+        assert {kind for name, kind in figures if name == "waypost_incidents"} == {*KINDS}
         assert figures["process_resident_memory_bytes", ""] > 0
+        reported = "".join([await fetch(port) for port in ports_of(serving)])
+        assert faults_of_queries(reported, shipped_queries()) == set()
+        planted = [
+            'sum by (pod) (waypost_gone{a="1"})',
+            'sum by (wy) (rate(waypost_domains_total{x="1", end="no"}[5m]))',
+        ]
+        assert len(faults_of_queries(reported, (("planted", query) for query in planted))) == 4
         assert not [labels for name, labels in figures if "zq" in labels or "healthz" in labels]
         serving.process.terminate()
         assert await serving.exit_code() == 0
