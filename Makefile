@@ -1,7 +1,7 @@
 # Two commands on a fresh machine, in any order: `make demo`, `make test`. Needs Python 3.11-3.13 with pip, and make;
 # uv is brought along. `make demo` installs without the tools of development: half the size.
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast test-long check docs bench bench-crawl bench-relevance clean ssrf torture guards torture-kill torture-api conformance screenshots
+.PHONY: help demo test test-fast test-long check docs bench bench-crawl bench-relevance clean ssrf torture guards torture-kill torture-api conformance chart screenshots
 
 PYTHON ?= python3
 PORT   ?= 8000
@@ -56,6 +56,9 @@ torture-api: .venv/.done ## all attacks on the API at once beside honest clients
 
 conformance: .venv/.done ## independent verifiers of every interface; installs them into .tools (CONFORMANCE="mcp --all")
 	.venv/bin/python -m tests.conformance $(CONFORMANCE)
+
+chart: .venv/.done       ## the Helm chart by helm and a real API server, alerts and dashboard by Prometheus; builds the tools once (an hour)
+	.venv/bin/python -m tests.chart
 
 check: .venv/.done       ## linters, types, import contracts
 	.venv/bin/ruff check .

@@ -30,8 +30,9 @@ class Missing(Exception):
 
 
 class Tools:
-    def __init__(self, folder: Path = FOLDER) -> None:
-        self._folder = folder
+    def __init__(self, folder: Path = FOLDER, seconds: float = INSTALL_SECONDS) -> None:
+        """`seconds`: how long an installation may take."""
+        self._folder, self._seconds = folder, seconds
         folder.mkdir(parents=True, exist_ok=True)
 
     def python(self, *packages: str) -> Path:
@@ -106,6 +107,9 @@ class Tools:
         """Return the program made of a folder with `go.mod`, `go.sum` and `main.go`, built from a copy of it."""
         folder = self._folder / "go-build" / source.name
         program = folder / "program"
+        copies = {file: folder / file.name for file in source.iterdir()}
+        if program.exists() and all(_is_same(file, copy) for file, copy in copies.items()):
+            return program
         shutil.rmtree(folder, ignore_errors=True)
         shutil.copytree(source, folder)
         environment = {**os.environ, "GOFLAGS": "-buildvcs=false"}
@@ -123,13 +127,17 @@ class Tools:
         try:
             process = subprocess.run(
                 list(map(str, command)), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                text=True, errors="replace", timeout=INSTALL_SECONDS, env=environment, cwd=folder,
+                text=True, errors="replace", timeout=self._seconds, env=environment, cwd=folder,
             )  # fmt: skip
         except (OSError, subprocess.TimeoutExpired) as error:
             raise Missing(f"{what}: {type(error).__name__}") from None
         if process.returncode:
             lines = [line for line in process.stdout.splitlines() if line.strip()] or ["it failed without a word"]
             raise Missing(f"{what}: {lines[-1][:300]}")
+
+
+def _is_same(one: Path, other: Path) -> bool:
+    return other.exists() and one.read_bytes() == other.read_bytes()
 
 
 def _version(go: str) -> tuple[int, ...]:
