@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
+from functools import lru_cache
 from itertools import chain
 from typing import Any, Final, Literal, get_args
 
@@ -364,6 +365,7 @@ def ranges(filters: Filters) -> Mapping[str, tuple[int, int]]:
     return found
 
 
+@lru_cache(maxsize=100)
 def make_check(filters: Filters) -> Callable[[object], bool]:
     """Return a function that says whether a row with the columns of `services` passes the filters that have one."""
     named = {name: values for name, values in facet_filters(filters).items() if name in FACETS}

@@ -30,8 +30,8 @@ class GatedTable:
 
     def sum(self, tokens: NDArray[np.int64]) -> NDArray[np.float32]:
         """Return the gated sum (dims,) of a text's tokens, at least one; not normalised."""
-        mean = self._queries[tokens].mean(axis=0, dtype=np.float32) * (self._scale * self._scale)
-        logits = self._bias[tokens].astype(np.float32) + self._keys[tokens].astype(np.float32) @ mean
+        mean = self._queries.take(tokens, axis=0).mean(axis=0, dtype=np.float32) * (self._scale * self._scale)
+        logits = self._bias.take(tokens).astype(np.float32) + self._keys.take(tokens, axis=0).astype(np.float32) @ mean
         gate = np.float32(2) / (np.float32(1) + np.exp(-logits))
-        total: NDArray[np.float32] = gate @ self._rows[tokens].astype(np.float32)
+        total: NDArray[np.float32] = gate @ self._rows.take(tokens, axis=0).astype(np.float32)
         return total

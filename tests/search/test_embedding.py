@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from benchmarks.embedding.arrays import encode_arrays
@@ -260,3 +260,13 @@ def test_a_process_may_fork_after_encoding() -> None:
         [sys.executable, "-c", _FORKING], capture_output=True, text=True, timeout=HANG_SECONDS, check=False
     )
     assert (completed.stdout.strip(), completed.stderr) == ("0", "")
+
+
+@given(st.text(st.characters(max_codepoint=0x7E) | st.sampled_from("éß東\u0301[]"), max_size=300))
+@example("[CLS] a[SEP]b")
+@example("a\x01b\x0bc\td\r\ne")
+@example(f"{'x' * 100} {'x' * 101} {'9' * 400}")
+@example("a-b " * 200)
+def test_words_that_are_looked_up_have_the_tokens_of_the_whole_text(text: str) -> None:
+    whole = default_embedder()._tokenizer.encode(text, add_special_tokens=False).ids
+    assert default_embedder()._tokens(text) == whole

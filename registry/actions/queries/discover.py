@@ -117,15 +117,15 @@ class SearchResult(NamedTuple):
     """One result. `hit` explains it. No capabilities if only the service's own text matched, or when browsing.
 
     `alike`: shown hosts without a row: hosts for which this one is canonical, copies, and services of the same owner
-    with nearly the same text. `hit.alike_total` counts all of them in the index that pass the filters. `cursor` begins
-    a page with this result; DiscoverPage.next_cursor continues after the last one.
+    with nearly the same text. `hit.alike_total` counts all of them in the index that pass the filters. `cursor()`
+    begins a page with this result; DiscoverPage.next_cursor continues after the last one.
     """
 
     card: Card
     hit: Hit
     capabilities: tuple[FoundCapability, ...]
     alike: tuple[str, ...] = ()
-    cursor: str = ""
+    cursor: Callable[[], str] = str
 
     @property
     def alike_of_others(self) -> tuple[str, ...]:
@@ -387,7 +387,7 @@ class SearchActions(SearchIndex):
         matched = tuple(MatchedEntry(entry, hits[entry.card.host]) for entry in found)
         if rest is not None:
             host, shown_slug = rest[0].host, rest[1]
-            return EntryPage(matched, entries.make_token("s", hits[host].cursor, host, shown_slug))
+            return EntryPage(matched, entries.make_token("s", hits[host].cursor(), host, shown_slug))
         more = page.next_cursor
         return EntryPage(matched, entries.make_token("s", more, "", "") if more else None)
 
@@ -460,7 +460,7 @@ class SearchActions(SearchIndex):
                     break
                 position += 1
                 if result is not None:
-                    found.append(result._replace(cursor=continued(position - 1)))
+                    found.append(result._replace(cursor=partial(continued, position - 1)))
         return found, position
 
     async def _results_at(self, ranking: Ranking, positions: range, filters: Filters) -> list[SearchResult | None]:

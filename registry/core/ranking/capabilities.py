@@ -15,6 +15,7 @@ from registry.core.ranking import actions
 from registry.core.ranking.actions import RequestedAction
 from registry.core.ranking.confidence import confidence_of, suffices
 from registry.core.ranking.features import DECIMALS, CloseLook, Features, MatchedTerms
+from registry.core.ranking.record import Capabilities
 from registry.core.reading.plain_text import split_name
 from registry.core.wording.language import ENGLISH
 from registry.core.wording.text import stem_words, words
@@ -32,18 +33,22 @@ def close_look(features: Features, candidate: int) -> CloseLook:
     sums = np.zeros(len(capabilities.places) + 1)
     weights.take(capabilities.places, mode="clip").cumsum(out=sums[1:])
     totals = sums.take(capabilities.starts, mode="clip")
-    look = features.looks[candidate] = CloseLook(capabilities, (totals[1:] - totals[:-1]).round(DECIMALS))
+    covers = (totals[1:] - totals[:-1]).round(DECIMALS)
+    is_reverse = bool(features.both_ends[candidate]) and _is_reverse(features, candidate, capabilities)
+    look = features.looks[candidate] = CloseLook(capabilities, covers, is_reverse)
     return look
 
 
 def says_the_reverse(features: Features, candidate: int) -> bool:
     """Return whether the candidate's texts name a direction of the query ("HTML to PDF") only the other way round."""
-    if not features.both_ends[candidate]:
-        return False
+    return bool(features.both_ends[candidate]) and close_look(features, candidate).is_reverse
+
+
+def _is_reverse(features: Features, candidate: int, capabilities: Capabilities) -> bool:
     place_of = dict(zip(features.question.terms, features.places[:, candidate].tolist(), strict=True))
     pairs = [(place_of.get(first, -1), place_of.get(second, -1)) for first, second in features.question.ways]
     asked = {(source, target) for source, target in pairs if source >= 0 and target >= 0}
-    told = set(map(tuple, close_look(features, candidate).capabilities.ways.tolist()))
+    told = set(map(tuple, capabilities.ways.tolist()))
     return asked.isdisjoint(told) and any((target, source) in told for source, target in asked)
 
 
@@ -103,12 +108,12 @@ def matching_capabilities(
     called = look.capabilities.called.tolist()
     last: set[int] = set()  # what removes or stops something, unasked
     for index, (cover, similarity, name) in enumerate(zip(covers, similarities, names, strict=True)):
-        unasked = min(_UNASKED_WORDS, len(_objects_of_name(name) - asked_terms))
-        action = actions.action_of_capability(name)
+        objects, action, removing = _read_name(name)
+        unasked = min(_UNASKED_WORDS, len(objects - asked_terms))
         factor = _action_factor(asked, likely, action) / (1 + _UNASKED_WORD * unasked)
         mark = round(_MARKS * (cover + _SIMILARITY * similarity) * factor * (1.0 if called[index] else _NOT_CALLED))
         marks.append(mark if allowed is None or name in allowed else 0)
-        if action is RequestedAction.REMOVE and asked is not action and asked_terms.isdisjoint(_removing_terms(name)):
+        if action is RequestedAction.REMOVE and asked is not action and asked_terms.isdisjoint(removing):
             last.add(index)
     best = max((mark for index, mark in enumerate(marks) if index not in last), default=0) or max(marks)
     if best <= 0:
@@ -166,12 +171,9 @@ def _terms_of(question: str) -> frozenset[str]:
     return frozenset(stem_words(words(question)))
 
 
-@lru_cache(maxsize=10_000)
-def _removing_terms(name: str) -> frozenset[str]:
-    return frozenset(stem_words(list(actions.removing_words(name))))
-
-
-@lru_cache(maxsize=10_000)
-def _objects_of_name(name: str) -> frozenset[str]:
-    """Return the stems of a name's words, without verbs of APIs."""
-    return frozenset(stem_words([word for word in words(split_name(name)) if word not in actions.ACTION_OF]))
+@lru_cache(maxsize=20_000)
+def _read_name(name: str) -> tuple[frozenset[str], RequestedAction | None, frozenset[str]]:
+    """Return the stems of a name's words without verbs of APIs, its action, and the stems of its removing verbs."""
+    objects = stem_words([word for word in words(split_name(name)) if word not in actions.ACTION_OF])
+    removing = stem_words(list(actions.removing_words(name)))
+    return frozenset(objects), actions.action_of_capability(name), frozenset(removing)

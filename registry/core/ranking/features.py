@@ -24,10 +24,11 @@ its share of the query's weight."""
 
 class CloseLook(NamedTuple):
     """The closer look at a candidate (capabilities.py). `covers` (places,): the share of the query's weight that each
-    place's words match: first the service's own text, then its capabilities."""
+    place's words match: first the service's own text, then its capabilities. `is_reverse`: see `says_the_reverse`."""
 
     capabilities: Capabilities
     covers: Numbers
+    is_reverse: bool
 
 
 class RowRanges:
