@@ -447,6 +447,9 @@ def schedule(
     once: Annotated[bool, typer.Option("--once", help="Run due (or the named) jobs and exit.")] = False,
     show: Annotated[bool, typer.Option("--list", help="Show the jobs with their last and next runs.")] = False,
     data: DataFolder = None,
+    metrics: Annotated[
+        str | None, typer.Option(metavar="HOST:PORT", help="Serve Prometheus metrics of the jobs at this address.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Run the recurring jobs.
@@ -471,7 +474,7 @@ def schedule(
     elif once:
         common.run_and_exit(scheduling.run_once(read_settings(data=data), names or (), as_json=as_json))
     else:
-        run_async(scheduling.run_schedule(read_settings(data=data)))
+        run_async(scheduling.run_schedule(read_settings(data=data), _address(metrics)))
 
 
 @app.command()

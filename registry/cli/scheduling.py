@@ -1,23 +1,28 @@
 """`waypost schedule`: the recurring jobs, run until stopped or once, and the list of them."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+import contextlib
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any
 
 import structlog
+from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
 from rich.table import Table
 
 from crawler.run import crawl, download
 from registry.cli.clean import members, print_json
 from registry.cli.common import DONE, INTERRUPTED, NO
+from registry.cli.metrics import listening, look_regularly
 from registry.cli.shutdown import stop_on_signals
 from registry.cli.terminal import console, errors, escaped
-from registry.core.scheduling.jobs import RunOutcome
+from registry.core.scheduling.jobs import BROKEN, RunOutcome
 from registry.settings import Settings
-from registry.wiring import Waypost, open_waypost
-from registry.wiring.schedule import JobTools, RunRecord, Schedule
+from registry.tasks import running_beside
+from registry.wiring import NOT_READY, Waypost, open_waypost
+from registry.wiring.schedule import JobStatus, JobTools, RunRecord, Schedule
 from registry.wiring.upkeep import upkeep
 
 ROUNDS = 20
@@ -27,13 +32,50 @@ ROUNDS = 20
 log = structlog.get_logger(__name__)
 
 
-async def run_schedule(settings: Settings) -> None:
-    """Run the jobs until SIGINT or SIGTERM."""
+async def run_schedule(settings: Settings, metrics: tuple[str, int] | None = None) -> None:
+    """Run the jobs until SIGINT or SIGTERM; with `metrics`, serve their state there. Raise OSError: port taken."""
     async with open_waypost(settings) as waypost:
         with stop_on_signals() as stop:
-            log.info("schedule.started")
-            await Schedule(_tools(waypost, settings)).run(stop)
+            schedule = Schedule(_tools(waypost, settings))
+            async with _metrics_served(schedule, metrics):
+                log.info("schedule.started")
+                await schedule.run(stop)
             log.info("schedule.stopped")
+
+
+class JobMetrics(Collector):
+    """The jobs as of the last look at the database; None: it did not answer. The metrics server's thread reads it."""
+
+    def __init__(self) -> None:
+        self.lines: Sequence[JobStatus] | None = None
+
+    def collect(self) -> Iterator[Metric]:
+        yield GaugeMetricFamily("waypost_database_up", "Whether the last query worked.", self.lines is not None)
+        failed = GaugeMetricFamily("waypost_job_failed", "Whether the job's last run failed or died.", labels=["job"])
+        text = "When the job is next due, as Unix time."
+        due = GaugeMetricFamily("waypost_job_next_run_timestamp_seconds", text, labels=["job"])
+        for line in self.lines or ():
+            failed.add_metric([line.job.name], line.last is not None and line.last.outcome in BROKEN)
+            if line.next_at is not None:
+                due.add_metric([line.job.name], line.next_at.timestamp())
+        yield from (failed, due)
+
+
+@contextlib.asynccontextmanager
+async def _metrics_served(schedule: Schedule, listen: tuple[str, int] | None) -> AsyncIterator[None]:
+    if listen is None:
+        yield
+        return
+    metrics = JobMetrics()
+
+    async def look() -> None:
+        try:
+            metrics.lines = await schedule.lines()
+        except NOT_READY:
+            metrics.lines = None
+
+    async with listening(listen, metrics), running_beside(look_regularly(look)):
+        yield
 
 
 async def run_once(settings: Settings, names: Sequence[str], *, as_json: bool) -> int:

@@ -14,6 +14,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from registry.core.scheduling.jobs import KINDS
+from registry.wiring.schedule import JOB_BY_NAME
 from tests.flow.test_kill import HOSTS, all_visited, at_work
 from tests.support.hang import HANG_SECONDS
 from tests.support.queries import OF_PROMETHEUS, shipped_queries, used_labels
@@ -88,6 +89,21 @@ async def test_metrics_count_a_worker_s_visits_and_the_queue(tmp_path: Path, dat
         assert figures["waypost_queue_age_seconds", ""] >= 0
         worker.process.terminate()
         assert await worker.exit_code() == 0
+        await data_folder.until_unused()
+
+
+async def test_metrics_tell_the_state_of_the_jobs(tmp_path: Path, database_url: str) -> None:
+    async with at_work(tmp_path, database_url) as (_, data_folder):
+        data_folder.environment |= {f"WAYPOST_{job.upper()}_INTERVAL": "0" for job in JOB_BY_NAME if job != "recrawl"}
+        schedule = data_folder.start("schedule", "--metrics", "127.0.0.1:0")
+        port, figures = await port_of(schedule), Figures()
+        while not figures.get(("waypost_database_up", "")):
+            await asyncio.sleep(0.1)
+            figures = await scrape(port)
+        assert {job for name, job in figures if name == "waypost_job_failed"} == set(JOB_BY_NAME)
+        assert {job for name, job in figures if name == "waypost_job_next_run_timestamp_seconds"} == {"recrawl"}
+        schedule.process.terminate()
+        assert await schedule.exit_code() == 0
         await data_folder.until_unused()
 
 
