@@ -23,6 +23,8 @@ from registry.edge.routing import strict_router
 from registry.wiring import OutdatedSchema, StoreUnavailable, Waypost, utc_now
 
 MAX_VISITS: Final = 500
+READY_SECONDS: Final = 1.5
+"""Time for the check of readiness; probes often wait no longer than two seconds."""
 
 router = strict_router(tags=["health"])
 
@@ -153,8 +155,8 @@ async def alive(request: Request) -> Response:
     response_model=schemas.Readiness,
     responses=errors(UNAVAILABLE, own={UNAVAILABLE.slug: {"parts": {"database": "ok", "index": "missing"}}}),
     summary="The registry can answer",
-    description="The database answers and is migrated; the index can be read. 503 names the part that fails. "
-    "`notes`: what does not keep it from answering.",
+    description="The database answers and is migrated; the index can be read. 503 names the part that fails, within two "
+    "seconds. `notes`: what does not keep it from answering.",
 )
 async def ready(request: Request) -> Response:
     parts = await _checked(request)
@@ -168,29 +170,36 @@ async def ready(request: Request) -> Response:
 
 
 async def _checked(request: Request) -> dict[str, str]:
-    """Return the states of the parts. Requests that arrive during a check share it.
+    """Return the states of the parts: `no answer` for one that says nothing within READY_SECONDS.
 
-    Nothing else limits this operation, because an orchestrator must always be answered.
+    Requests that arrive during a check share it. Nothing else limits this operation, because an orchestrator must
+    always be answered.
     """
     state = request.app.state
-    check: asyncio.Task[dict[str, str]] | None = getattr(state, "readiness", None)
-    if check is None or check.done():  # guard: one-readiness-check
-        check = state.readiness = asyncio.create_task(_part_states(registry_of(request)))
-    return await asyncio.shield(check)
+    check: tuple[asyncio.Task[None], dict[str, str]] | None = getattr(state, "readiness", None)
+    if check is None or check[0].done():  # guard: one-readiness-check
+        parts = {"database": "no answer", "index": "no answer"}
+        check = state.readiness = asyncio.create_task(_check_parts(registry_of(request), parts)), parts
+    await asyncio.wait({check[0]}, timeout=READY_SECONDS)
+    if check[0].done():
+        check[0].result()
+    return dict(check[1])
 
 
-async def _part_states(waypost: Waypost) -> dict[str, str]:
-    parts = {"database": "ok", "index": "ok"}
-    try:
-        await waypost.maintenance.check_schema()
-    except OutdatedSchema as error:
-        # Migrations only add (expand and contract), so this process goes on answering until the upgrade replaces it.
-        # Otherwise every process of the old version would be taken out of service before the first new one is ready.
-        if not error.is_newer:
-            parts["database"] = "schema outdated"
-    except StoreUnavailable:
-        parts["database"] = "unavailable"
-    index = await waypost.search.backend.health()
-    if not index.is_ready:
-        parts["index"] = index.state.value
-    return parts
+async def _check_parts(waypost: Waypost, parts: dict[str, str]) -> None:
+    async def check_index() -> None:
+        index = await waypost.search.backend.health()
+        parts["index"] = "ok" if index.is_ready else index.state.value
+
+    async def check_database() -> None:
+        try:
+            await waypost.maintenance.check_schema()
+            parts["database"] = "ok"
+        except OutdatedSchema as error:
+            # Migrations only add (expand and contract), so this process goes on answering until the upgrade replaces
+            # it. Otherwise all processes of the old version would be out of service before the first new one is ready.
+            parts["database"] = "ok" if error.is_newer else "schema outdated"
+        except StoreUnavailable:
+            parts["database"] = "unavailable"
+
+    await asyncio.gather(check_index(), check_database())

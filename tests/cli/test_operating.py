@@ -2,14 +2,7 @@
 
 import json
 import os
-import shutil
-import socket
-import subprocess
 import sys
-import tempfile
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +14,7 @@ from registry.store.diagnosis import examine
 from registry.store.engine import libpq, sqlalchemy_url
 from registry.wiring import utc_now
 from tests.support import forked
-from tests.support.hang import HANG_SECONDS
+from tests.support.pooler import needs_pgbouncer, pooled
 from tests.support.terminal import run_on_terminal
 
 pytestmark = pytest.mark.slow  # a process for each
@@ -109,45 +102,10 @@ def test_a_folder_without_a_registry_is_no_error_and_stays_as_it_is(tmp_path: Pa
     assert (code, found["folders"]["level"]) == (1, "error")
 
 
-@contextmanager
-def pooled(database_url: str, mode: str) -> Iterator[str]:
-    """Yield the URL of the same database behind PgBouncer, as soon as it listens."""
-    target = sqlalchemy_url(database_url)
-    host = str(target.query.get("host") or target.host)
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    lines = [
-        "[databases]", f"{target.database} = host={host} user={target.username}", "[pgbouncer]",
-        "listen_addr = 127.0.0.1", f"listen_port = {port}", "auth_type = any", "unix_socket_dir =",
-        f"pool_mode = {mode}", "ignore_startup_parameters = options,extra_float_digits",
-    ]  # fmt: skip
-    with tempfile.TemporaryDirectory() as folder:
-        Path(folder).chmod(0o755)
-        file = Path(folder) / "pgbouncer.ini"
-        file.write_text("\n".join(lines))
-        account = ["-u", Path(host).owner()] if os.geteuid() == 0 else []  # it refuses to run as root
-        process = subprocess.Popen(["pgbouncer", "-q", *account, str(file)], stderr=subprocess.DEVNULL)
-        try:
-            deadline = time.monotonic() + HANG_SECONDS
-            while not _listens(port):
-                assert process.poll() is None and time.monotonic() < deadline
-                time.sleep(0.05)
-            yield f"postgresql://{target.username}@127.0.0.1:{port}/{target.database}"
-        finally:
-            process.kill()
-            process.wait()
-
-
-def _listens(port: int) -> bool:
-    with socket.socket() as probe:
-        return probe.connect_ex(("127.0.0.1", port)) == 0
-
-
-@pytest.mark.skipif(shutil.which("pgbouncer") is None, reason="no PgBouncer here")
+@needs_pgbouncer
 @pytest.mark.parametrize(("mode", "keeps"), [("transaction", False), ("session", True)])
 async def test_a_pooler_that_shares_sessions_is_noticed(database_url: str, mode: str, keeps: bool) -> None:
-    with pooled(database_url, mode) as url:
+    with pooled(database_url, mode, takes_options=True) as url:
         assert (await examine(url, utc_now)).keeps_sessions is keeps
 
 

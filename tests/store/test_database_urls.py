@@ -1,9 +1,7 @@
 """Every spelling of a database means the same to the pool, the fast lane, sessions, migrations and commands."""
 
 import os
-import tempfile
 from collections.abc import Iterator
-from pathlib import Path
 
 import psycopg
 import pytest
@@ -11,17 +9,13 @@ from psycopg.conninfo import conninfo_to_dict
 from sqlalchemy.dialects.postgresql import psycopg as dialects
 
 from registry.store.diagnosis import examine
-from registry.store.embedded_postgres import server as embedded
-from registry.store.embedded_postgres.home import find_home
 from registry.store.engine import BadDatabaseUrl, libpq, make_engine, session_conninfo, sqlalchemy_url
 from registry.store.holder import hold_leases
 from registry.store.migrate import upgrade
 from registry.store.unit_of_work import Store
 from registry.wiring import utc_now
-from tests.support.cluster import copy_cluster
+from tests.support.cluster import own_server
 from tests.support.database import SERVER
-from tests.support.demo import wait_until_stopped
-from tests.support.hang import HANG_SECONDS
 
 ONE = {"connect_timeout": "10"}
 TWO = {"host": "h1,h2", "port": "5432,5433", "target_session_attrs": "read-write", "connect_timeout": "3"}
@@ -126,15 +120,9 @@ def read_only_server(database_url: str) -> Iterator[str]:
     """Yield the socket folder of a server on which the same database can only be read."""
     if SERVER in os.environ:
         pytest.skip("the roles of another server")
-    with tempfile.TemporaryDirectory(prefix="waypost-test-") as directory:
-        Path(directory).chmod(0o711)  # the account that runs the server must reach its data
-        folder = Path(directory) / "postgres"
-        copy_cluster(folder)
-        server = embedded.start(folder)
-        _make_read_only(server.dsn, database_url)
-        yield str(sqlalchemy_url(server.dsn).query["host"])
-        server.release()
-        wait_until_stopped(find_home(folder).data, HANG_SECONDS)
+    with own_server() as (server, _):
+        _make_read_only(server, database_url)
+        yield str(sqlalchemy_url(server).query["host"])
 
 
 def _make_read_only(server: str, database_url: str) -> None:

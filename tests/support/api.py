@@ -17,6 +17,7 @@ import pytest
 import pytest_asyncio
 
 from registry.actions.queries.discover import SearchActions
+from registry.api import health
 from registry.cli.interfaces import interfaces_of
 from registry.core.model.documents import Outcome
 from registry.edge.interfaces import compose
@@ -53,6 +54,14 @@ class Api:
         response = await self.client.get(path, params=params)
         assert response.status_code == 200, response.text
         return response.json()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def patient_readiness() -> Iterator[None]:
+    """Let checks of readiness take as long as a busy machine needs."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(health, "READY_SECONDS", HANG_SECONDS)
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -7,6 +7,8 @@ without.
 import atexit
 import subprocess
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 
@@ -26,6 +28,22 @@ def copy_cluster(folder: Path) -> None:
     # cp keeps the owner: for root, the server and its files belong to another account.
     subprocess.run(["cp", "-a", str(_template().data), str(new_data)], check=True)
     new_data.rename(server_home.data)
+
+
+@contextmanager
+def own_server() -> Iterator[tuple[str, Path]]:
+    """Yield the URL and the data folder of a migrated server of its own, for a test that harms it."""
+    with tempfile.TemporaryDirectory(prefix="waypost-test-") as directory:
+        Path(directory).chmod(0o711)  # the account that runs the server must reach its data
+        folder = Path(directory) / "postgres"
+        copy_cluster(folder)
+        server = embedded.start(folder)
+        data = find_home(folder).data
+        try:
+            yield server.dsn, data
+        finally:
+            server.release()
+            wait_until_stopped(data, HANG_SECONDS)
 
 
 @cache
