@@ -259,6 +259,13 @@ class Settings(BaseSettings):
     serve_metrics: str | None = Field(default=None, pattern=r"^(\[[0-9a-fA-F:.]+\]|[^\s:\[\]]+):[0-9]{1,5}$")
     """HOST:PORT at which `waypost serve` answers `/metrics` for Prometheus; keep it private. `--metrics` overrides it.
     Unset: no metrics."""
+    errors: Literal["off", "otlp"] = "off"
+    """`otlp` (needs the extra `otel`): every process sends its errors, exceptions that end it among them, to an
+    OpenTelemetry collector as log records over HTTP; the standard variables OTEL_* say where. Texts of errors are not
+    sent: they may hold what sites sent."""
+    access_log: bool = False
+    """Whether `waypost serve` logs each request: method, route (never the address itself, a query or a token), status,
+    seconds, bytes, request id, and the client's network (/24, IPv6 /48). Probes are left out."""
     traces: Literal["off", "otlp"] = "off"
     """`otlp` (needs the extra `otel`): `waypost serve` sends a span for each request to an OpenTelemetry collector over
     HTTP; the standard variables OTEL_* say where and how many."""

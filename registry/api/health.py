@@ -155,8 +155,8 @@ async def alive(request: Request) -> Response:
     response_model=schemas.Readiness,
     responses=errors(UNAVAILABLE, own={UNAVAILABLE.slug: {"parts": {"database": "ok", "index": "missing"}}}),
     summary="The registry can answer",
-    description="The database answers and is migrated; the index can be read. 503 names the part that fails, within two "
-    "seconds. `notes`: what does not keep it from answering.",
+    description="The database answers and is migrated; the index can be read. 503 names the part that fails, within "
+    "two seconds. `notes`: what does not keep it from answering.",
 )
 async def ready(request: Request) -> Response:
     parts = await _checked(request)

@@ -20,6 +20,7 @@ import typer
 from registry.cli.clean import visible
 
 if TYPE_CHECKING:
+    from registry.cli.error_export import Send
     from registry.settings import Settings
     from registry.wiring import Waypost
 
@@ -103,8 +104,20 @@ def read_settings(
         for line in describe_faults(error):
             print_error(line)
         raise SystemExit(USAGE) from None
-    log_to_stderr(settings.log_level)
+    log_to_stderr(settings.log_level, _error_collector() if settings.errors == "otlp" else None)
     return settings
+
+
+def _error_collector() -> "Send":
+    """Return what sends the errors of this process to a collector. Exit with USAGE if that cannot be done."""
+    from registry.cli.error_export import ExportUnavailable, collector, send_unhandled
+
+    try:
+        send = collector()
+    except ExportUnavailable as error:
+        fail(str(error), USAGE)
+    send_unhandled(send)
+    return send
 
 
 _warned: set[str] = set()

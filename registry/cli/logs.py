@@ -14,12 +14,13 @@ from typing import Any, Final, TextIO, cast
 import structlog
 
 from registry.cli.clean import visible, visible_lines
+from registry.cli.error_export import Send, SendingHandler, sending
 
 _OURS: Final = ("registry", "crawler")
 
 
-def log_to_stderr(level: str | None) -> None:
-    """Log events from `level` up; libraries log from WARNING up.
+def log_to_stderr(level: str | None, send: Send | None = None) -> None:
+    """Log events from `level` up; libraries log from WARNING up. `send` gets the errors as well.
 
     The default level is INFO, on a terminal WARNING, because events between the lines of a result disturb people.
     """
@@ -29,6 +30,7 @@ def log_to_stderr(level: str | None) -> None:
         processors=[
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="%H:%M:%S" if is_terminal else "iso", utc=not is_terminal),
+            *([] if send is None else [sending(send)]),
             structlog.processors.format_exc_info,
             _text_line if is_terminal else structlog.processors.JSONRenderer(),
         ],
@@ -37,7 +39,8 @@ def log_to_stderr(level: str | None) -> None:
     )
     handler = logging.StreamHandler(_StandardError())
     handler.setFormatter(_RedactingFormatter(as_text=is_terminal))
-    logging.basicConfig(level=logging.WARNING, handlers=[handler])
+    handlers: list[logging.Handler] = [handler] if send is None else [handler, SendingHandler(send, _members)]
+    logging.basicConfig(level=logging.WARNING, handlers=handlers)
 
 
 class _StandardError(io.TextIOBase):

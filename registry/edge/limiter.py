@@ -116,6 +116,15 @@ def _group(address: str) -> str:
     return str(parsed)
 
 
+def logged_network(client: str) -> str:
+    """Return the network of a client's key, for logs: an address alone may name a person."""
+    try:
+        parsed = ip_network(client)
+    except ValueError:
+        return client
+    return str(parsed.supernet(new_prefix=24 if parsed.version == 4 else 48))
+
+
 _group_of_peer = lru_cache(10_000)(_group)
 """For peers only: addresses from headers may have any length and are not cached."""
 

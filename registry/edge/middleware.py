@@ -27,9 +27,9 @@ from registry.core.reading.reader import MAX_BYTES
 from registry.edge import problems
 from registry.edge.compression import Compressing, Form, coding_for
 from registry.edge.compression import Headers as HeaderFields
-from registry.edge.limiter import ClientIdentifier, RateLimiter, Spending, of_bytes
+from registry.edge.limiter import ClientIdentifier, RateLimiter, Spending, logged_network, of_bytes
 from registry.edge.limiter import fields as limit_fields
-from registry.edge.metrics import LIMIT, RequestMetrics
+from registry.edge.metrics import LIMIT, METHODS, OTHER, RequestMetrics, route_of
 from registry.edge.problems import Problem
 from registry.edge.responses import prefers_html
 from registry.settings import Settings
@@ -163,12 +163,17 @@ class RequestMiddleware:
         self._clients = ClientIdentifier(settings.trusted_proxies)
         self._metrics = metrics
         self._spans = spans
+        self._logs_requests = settings.access_log
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
+        began = time.perf_counter()
         if (kept := self._kept_response(scope)) is not None:
+            if self._logs_requests:
+                request_id = next(value for name, value in kept[0] if name == b"x-request-id").decode()
+                self._log_request(scope, "GET", request_id, 200, began, len(kept[1]))
             await send({"type": "http.response.start", "status": 200, "headers": kept[0]})
             await send({"type": "http.response.body", "body": kept[1]})
             return
@@ -206,6 +211,24 @@ class RequestMiddleware:
                 self._metrics.in_flight -= 1
                 if not sender.started:
                     sender.count(0)
+            if self._logs_requests:
+                self._log_request(scope, method, request_id, sender.status, began, sender.sent_bytes)
+
+    def _log_request(
+        self, scope: Scope, method: str, request_id: str, status: int, began: float, sent_bytes: int
+    ) -> None:
+        """Log an answered request. `status`: 0 if the client left before."""
+        headers = Headers(scope=scope)
+        log.info(
+            "request",
+            method=method if method in METHODS else OTHER,
+            route=route_of(scope),
+            status=status,
+            seconds=round(time.perf_counter() - began, 4),
+            bytes=sent_bytes,
+            request_id=request_id,
+            client=logged_network(self._clients.key(_peer(scope), ",".join(headers.getlist("x-forwarded-for")))),
+        )
 
     def _kept_response(self, scope: Scope) -> Form | None:
         """Return headers and body of a cached response to this request, counted and limited like any other.
@@ -328,6 +351,7 @@ class _Sender:
         self._scope = scope
         self._method = method
         self.status = 0  # until the response begins
+        self.sent_bytes = 0  # of the body
         self.metrics: RequestMetrics | None = None
         self.began = 0.0
         self.refusal: Problem | None = None
@@ -360,6 +384,7 @@ class _Sender:
             if message.get("more_body"):
                 return
             message = {**message, "body": b""}
+        self.sent_bytes += len(message.get("body", b""))
         await self._send(message)
 
 

@@ -93,7 +93,7 @@ def test_each_variable_sets_its_field(monkeypatch: pytest.MonkeyPatch) -> None:
         "log_level": "ERROR", "submit_wait": "15", "embedding": "minilm",
         "meili_url": "http://search.example:7700", "meili_index": "others",
         "mcp_tools": "all", "call_checks": "all", "ard_peers": "https://finder.example/ard",
-        "serve_metrics": "127.0.0.1:9101", "traces": "otlp",
+        "serve_metrics": "127.0.0.1:9101", "traces": "otlp", "errors": "otlp", "access_log": "true",
         "signature_agent": "https://bot.example", "signature_draft": "protocol-01",
     }  # fmt: skip
     for name in FIELDS:
