@@ -36,9 +36,7 @@ VISITS = """
 INSERT INTO {table} (domain, host, started_at, finished_at, outcome, reason, whole_plan, requests, address, sent,
     standing, vector)
 SELECT domain, host, at, at + interval '20 s', 'absent', 'status_404', true, 22, '192.0.2.' || (random() * 255)::int,
-    22, 0, decode(md5(random()::text) || md5(random()::text) || md5(random()::text) || md5(random()::text), 'hex')
-        || decode(md5(random()::text) || md5(random()::text) || md5(random()::text) || md5(random()::text), 'hex')
-        || '\\x0000'
+    22, 0, sha512(random()::text::bytea) || sha512(random()::text::bytea) || '\\x0000'
 FROM (SELECT domain, host, %s::timestamptz + random() * interval '25 days' AS at FROM names ORDER BY random()) AS n
 """
 # Pruning before months, without its condition on the host's latest visits.
