@@ -253,7 +253,7 @@ def test_an_unknown_field_turns_the_api_server_red(
 @pytest.mark.parametrize(
     ("kind", "change", "says"),
     [
-        ("PodDisruptionBudget", lambda one: one["spec"].update(minAvailable=1), "mutually exclusive"),
+        ("PodDisruptionBudget", lambda one: one["spec"].update(minAvailable=1), "cannot be both set"),
         ("Service", lambda one: one["spec"]["ports"][0].update(port=99_999), "between 1 and 65535"),
         ("Deployment", lambda one: one["spec"]["selector"]["matchLabels"].update(a="b"), "selector"),
         ("Deployment", lambda one: container(one)["securityContext"].update(privileged=True), "privileged"),

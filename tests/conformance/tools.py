@@ -103,8 +103,9 @@ class Tools:
             self._install([self.go, "install", f"{package}@{version}"], f"{package} {version}", environment)
         return program
 
-    def go_build(self, source: Path) -> Path:
-        """Return the program made of a folder with `go.mod`, `go.sum` and `main.go`, built from a copy of it."""
+    def go_build(self, source: Path, flags: str = "") -> Path:
+        """Return the program made of a folder with `go.mod`, `go.sum` and `main.go`, built from a copy of it with these
+        flags of `go build`."""
         folder = self._folder / "go-build" / source.name
         program = folder / "program"
         copies = {file: folder / file.name for file in source.iterdir()}
@@ -112,7 +113,7 @@ class Tools:
             return program
         shutil.rmtree(folder, ignore_errors=True)
         shutil.copytree(source, folder)
-        environment = {**os.environ, "GOFLAGS": "-buildvcs=false"}
+        environment = {**os.environ, "GOFLAGS": f"-buildvcs=false {flags}"}
         self._install([self.go, "build", "-o", program, "."], source.name, environment, folder)
         return program
 
