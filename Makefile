@@ -1,7 +1,7 @@
 # Two commands on a fresh machine, in any order: `make demo`, `make test`. Needs Python 3.11-3.13 with pip, and make;
 # uv is brought along. `make demo` installs without the tools of development: half the size.
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast test-long check docs bench bench-crawl bench-relevance clean ssrf torture guards torture-kill torture-api conformance chart screenshots year
+.PHONY: help demo test test-fast test-long check docs bench bench-crawl bench-relevance clean ssrf torture guards torture-kill torture-api conformance chart screenshots year release
 
 PYTHON ?= python3
 PORT   ?= 8000
@@ -82,6 +82,9 @@ bench-crawl: .venv/.done | $(UV) ## the crawler beside aiohttp, Scrapy and itsel
 
 bench-relevance: .venv/.done ## does search put the right service first (RELEVANCE="--data DIR --json", "--parts")
 	.venv/bin/python -m benchmarks.relevance $(RELEVANCE)
+
+release: .venv/.done | $(UV) ## wheel, sdist, SBOM, licences, notes and checksums of this commit, in dist/VERSION
+	.venv/bin/python .ci/release.py
 
 screenshots: .venv/.done ## pictures of all web pages, in two themes and two widths (SCREENSHOTS=folder; Chromium)
 	WAYPOST_SCREENSHOTS=$(or $(SCREENSHOTS),screenshots) .venv/bin/python -m pytest tests/web/test_screenshots.py -rs
