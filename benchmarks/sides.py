@@ -34,18 +34,18 @@ def served(program: str, trees: Mapping[str, Path], server: str, folder: Path, s
             home = folder / f"side-{number}"
             home.mkdir()
             environment = {**os.environ, "PYTHONPATH": search_path(tree)}
-            url = _new_database(server, number, environment)
-            subprocess.run(_command(program, "fill", url, str(home), str(services)), check=True, env=environment)
+            url = new_database(server, number, environment)
+            subprocess.run(command(program, "fill", url, str(home), str(services)), check=True, env=environment)
             process = subprocess.Popen(
-                _command(program, "serve", url, str(home)), env=environment, stdout=subprocess.PIPE, text=True
+                command(program, "serve", url, str(home)), env=environment, stdout=subprocess.PIPE, text=True
             )
-            stack.callback(_end, process)
+            stack.callback(end, process)
             assert process.stdout is not None
             sides.append(Side(name, int(process.stdout.readline()), process))
         yield sides
 
 
-def _new_database(server: str, number: int, environment: Mapping[str, str]) -> str:
+def new_database(server: str, number: int, environment: Mapping[str, str]) -> str:
     """Return the URL of an empty database, migrated by the migrations of the tree in the environment."""
     name = f"{postgres.PREFIX}_{os.getpid()}_{number}"
     url = sqlalchemy_url(server).set(database=name).render_as_string(hide_password=False)
@@ -57,10 +57,10 @@ def _new_database(server: str, number: int, environment: Mapping[str, str]) -> s
     return url
 
 
-def _command(program: str, *arguments: str) -> list[str]:
+def command(program: str, *arguments: str) -> list[str]:
     return [sys.executable, "-P", "-c", f"import uvloop; from {program} import main; uvloop.run(main())", *arguments]
 
 
-def _end(process: "subprocess.Popen[str]") -> None:
+def end(process: "subprocess.Popen[str]") -> None:
     process.terminate()
     process.wait(30)

@@ -60,9 +60,10 @@ class Farm:
 
 
 @contextlib.contextmanager
-def running(folder: Path, hosts: int) -> Iterator[Farm]:
-    """Run web server and name server while the block runs."""
-    authority = _lay_out(folder, hosts)
+def running(folder: Path, hosts: int, *, logged: bool = False) -> Iterator[Farm]:
+    """Run web server and name server while the block runs. `logged`: each request is a line of `access.log` in the
+    folder: time in milliseconds, client's address, host."""
+    authority = _lay_out(folder, hosts, logged)
     nginx = shutil.which("nginx", path=os.pathsep.join((os.environ.get("PATH", ""), "/usr/sbin"))) or "nginx"
     command = [sys.executable, "-m", "benchmarks.crawl.nameserver"]
     with (
@@ -93,7 +94,7 @@ def _wait_for(farm: Farm, server: "subprocess.Popen[bytes]") -> None:
     sys.exit("nginx did not start")
 
 
-def _lay_out(folder: Path, hosts: int) -> Path:
+def _lay_out(folder: Path, hosts: int, logged: bool) -> Path:
     """Write certificates, pages and configuration; return the authority's file."""
     authority, stranger = trustme.CA(), trustme.CA()
     (folder / "certificates").mkdir()
@@ -104,7 +105,7 @@ def _lay_out(folder: Path, hosts: int) -> Path:
             issued.private_key_and_cert_chain_pem.write_to_path(str(folder / "certificates" / f"{suffix}.pem"))
     authority.cert_pem.write_to_path(str(folder / "authority.pem"))
     _write_pages(folder, hosts)
-    (folder / "nginx.conf").write_text(configuration(folder))
+    (folder / "nginx.conf").write_text(configuration(folder, logged=logged))
     return folder / "authority.pem"
 
 
@@ -140,18 +141,23 @@ def _write(site: Path, path: str, document: object) -> None:
     target.write_text(document if isinstance(document, str) else json.dumps(document, indent=2, ensure_ascii=False))
 
 
-def configuration(folder: Path) -> str:
-    """Return nginx.conf: a virtual server for each manner and suffix, one process, no log files.
+def configuration(folder: Path, *, logged: bool = False) -> str:
+    """Return nginx.conf: a virtual server for each manner and suffix, one process.
 
     No master process, because it could not change its groups in an unprivileged user's namespace.
     """
     servers = [_server(folder, manner, suffix) for manner in web.SERVED for suffix in web.suffixes(manner)]
+    log = (
+        f"log_format plain '$msec $remote_addr $host'; access_log {folder}/access.log plain"
+        if logged
+        else "access_log off"
+    )
     scratch = "".join(f" {kind}_temp_path {folder}/tmp;" for kind in _SCRATCH)
     return f"""daemon off; master_process off; pid {folder}/nginx.pid; error_log stderr crit;
 {"user root;" if os.geteuid() == 0 else ""} worker_rlimit_nofile 20000;
 events {{ worker_connections 19000; multi_accept on; }}
 http {{
-  access_log off; server_tokens off; keepalive_timeout 75s; keepalive_requests 1000; ssl_protocols TLSv1.2 TLSv1.3;
+  {log}; server_tokens off; keepalive_timeout 75s; keepalive_requests 1000; ssl_protocols TLSv1.2 TLSv1.3;
   server_names_hash_max_size 8192; server_names_hash_bucket_size 128;{scratch}
   default_type application/json;
   types {{ text/html html; text/plain txt; text/markdown md; application/json json; }}

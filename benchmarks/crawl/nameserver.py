@@ -13,13 +13,14 @@ from typing import cast
 from benchmarks.crawl import web
 
 TTL = 300
+ADDRESSES = ("127.0.0.1", "198.51.100.53")  # of port 53; the second for crawlers in namespaces of their own
 SLOW_PORT, SLOW_SECONDS = 8081, 0.5
 _A, _AAAA = 1, 28
 _NO_SUCH_NAME = 3
 
 
 class NameServer(asyncio.DatagramProtocol):
-    """A and AAAA records over UDP on 127.0.0.1:53."""
+    """A and AAAA records over UDP."""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self.transport = cast(asyncio.DatagramTransport, transport)
@@ -58,10 +59,11 @@ async def serve_slowly(reader: asyncio.StreamReader, writer: asyncio.StreamWrite
 
 async def _serve() -> None:
     loop = asyncio.get_running_loop()
-    udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-    udp.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4 << 20)
-    udp.bind(("127.0.0.1", 53))
-    await loop.create_datagram_endpoint(NameServer, sock=udp)
+    for address in ADDRESSES:
+        udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        udp.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4 << 20)
+        udp.bind((address, 53))
+        await loop.create_datagram_endpoint(NameServer, sock=udp)
     await asyncio.start_server(serve_slowly, "127.0.0.1", SLOW_PORT, backlog=2_000)
     print("ready", flush=True)
     await loop.run_in_executor(None, sys.stdin.buffer.read)  # until the parent process ends

@@ -34,9 +34,9 @@ def check_tools(*tools: str) -> None:
 _PACKAGES = {"ip": "iproute2", "unshare": "util-linux", "mount": "mount", "nginx": "nginx-light"}
 
 
-def enter(arguments: Sequence[str], environment: Mapping[str, str]) -> int:
-    """Run `python -m benchmarks.crawl` with these arguments inside the namespaces; return its exit code."""
-    command = [*_unshare(), sys.executable, "-m", "benchmarks.crawl", *arguments]
+def enter(arguments: Sequence[str], environment: Mapping[str, str], program: str = "benchmarks.crawl") -> int:
+    """Run `python -m program` with these arguments inside the namespaces; return its exit code."""
+    command = [*_unshare(), sys.executable, "-m", program, *arguments]
     with subprocess.Popen(command, env={**os.environ, **environment}) as inside:
         try:
             return inside.wait()

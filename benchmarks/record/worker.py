@@ -54,7 +54,7 @@ class Side:
         self._postmaster = postmaster
         self._batch = batch
         self._hits = hits
-        self._empty_visit = _walk(HostJob(MODEL, whole_plan=True), {}, BEGINNING)
+        self._empty_visit = walk(HostJob(MODEL, whole_plan=True), {}, BEGINNING)
         self.now = BEGINNING
 
     async def visit(self, hosts: int) -> Spent:
@@ -87,7 +87,7 @@ class Side:
     def _visit(self, job: HostJob) -> Visit:
         number = int(job.host.partition(".")[0].lstrip("n"))
         if self._hits and number % self._hits == 0:
-            return _walk(job, _service(job.host), self.now)
+            return walk(job, _service(job.host), self.now)
         answers = tuple(_for_host(answer, job.host, self.now) for answer in self._empty_visit.answers)
         robots = self._empty_visit.robots and replace(self._empty_visit.robots, fetched_at=self.now)
         finished = self.now + timedelta(seconds=20)
@@ -143,7 +143,8 @@ def _ticks(process: int, *, ended: bool) -> list[int]:
     return [int(field) for field in fields[11 : 15 if ended else 13]]
 
 
-def _walk(job: HostJob, pages: dict[str, bytes], now: datetime) -> Visit:
+def walk(job: HostJob, pages: dict[str, bytes], now: datetime) -> Visit:
+    """Return the visit of a host that serves these pages, by path, and answers 404 to everything else."""
     plan = HostPlan(job, now=now, nonce="0123456789abcdef" * 2)
     while (probe := plan.next()) is not None:
         plan.take(probe, _answer(probe, pages, now))
