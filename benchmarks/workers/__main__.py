@@ -199,7 +199,7 @@ def _changes(asked: Sequence[Sequence[str]]) -> tuple[int, int]:
     """Return how many domains a second worker asked after the first one, and how many the first one asked after that
     again: two at once."""
     askers: dict[str, list[str]] = {}
-    for _, address, host in sorted(asked):
+    for _, address, host in sorted(map(tuple, asked)):
         turns = askers.setdefault(host, [])
         if not turns or turns[-1] != address:
             turns.append(address)
@@ -251,7 +251,7 @@ def _inside(options: argparse.Namespace) -> None:
         folder = Path(scratch)
         folder.chmod(0o755)
         namespace.enclose(folder)
-        rows = [HEAD]
+        rows: list[tuple[str, ...]] = [HEAD]
         with farm.running(folder, options.hosts, logged=True) as web:
             for workers in options.workers:
                 turn = run(workers, options.hosts, folder, web, os.environ[SERVER], os.environ[TEMPLATE], options.delay)
