@@ -56,7 +56,7 @@ class Settings(BaseSettings):
     """Folder of the embedded database and index."""
     database_url: SecretStr | None = Field(default=None, validation_alias=_unprefixed("database_url"))
     """PostgreSQL to use (postgresql://user:password@host/name). Unset: an embedded server in `data`. Several hosts
-    (postgresql://user@a,b/name): the one that can be written, unless `target_session_attrs` says otherwise."""
+    (postgresql://user@a,b/name): the writable one, unless `target_session_attrs` says otherwise."""
     database_session_url: SecretStr | None = Field(default=None, validation_alias=_unprefixed("database_session_url"))
     """The same database without the pooler, if DATABASE_URL names a pooler that shares sessions (PgBouncer in
     transaction mode): for locks, notifications and migrations."""

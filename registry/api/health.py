@@ -170,7 +170,7 @@ async def ready(request: Request) -> Response:
 
 
 async def _checked(request: Request) -> dict[str, str]:
-    """Return the states of the parts: `no answer` for one that says nothing within READY_SECONDS.
+    """Return the states of the parts: `no answer` after READY_SECONDS of silence.
 
     Requests that arrive during a check share it. Nothing else limits this operation, because an orchestrator must
     always be answered.

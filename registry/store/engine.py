@@ -8,7 +8,7 @@ every parameter of every row (measured in benchmarks/record). Everything else go
 import asyncio
 import re
 from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any, Final, LiteralString, cast
 from urllib.parse import unquote
@@ -123,6 +123,7 @@ SILENCE_SECONDS: Final = 5
 """Time without an answer after which a connection asks the server whether it still works, and the time for that."""
 ANSWER_SECONDS: Final = 10
 """Time for an answer in a session that waits (locks, LISTEN), and in a process whose clients wait."""
+GRACE_SECONDS: Final = 0.1
 CANCEL_SECONDS: Final = 1
 
 _FIELDS: Final = {"user": "username", "password": "password", "dbname": "database"}
@@ -184,7 +185,7 @@ def sqlalchemy_url(url: str, variable: str = "DATABASE_URL") -> URL:
     """Return the URL of a database for SQLAlchemy: several hosts and ports as lists in its query.
 
     `url`: libpq's URL (postgresql://a:5432,b:5433/name), its connection string (host=a,b), or SQLAlchemy's URL
-    (postgresql+psycopg:///name?host=a:5432&host=b:5433). Of several hosts, the one that can be written is used unless
+    (postgresql+psycopg:///name?host=a:5432&host=b:5433). Of several hosts, the writable one is used unless
     `target_session_attrs` says otherwise. Raise BadDatabaseUrl, which names `variable`.
     """
     try:
@@ -245,7 +246,7 @@ def _complete(options: dict[str, str]) -> None:
         options["host"] = defaults["host"]
         options.setdefault("port", defaults["port"])
     hosts, ports = options.get("host", "").split(","), options.get("port", "").split(",")
-    ports = ports * len(hosts) if len(ports) == 1 else ports  # one port is that of every host
+    ports = ports * len(hosts) if len(ports) == 1 else ports  # a single port applies to every host
     addresses = options.get("hostaddr", options.get("host", "")).split(",")
     if not len(hosts) == len(ports) == len(addresses) or not all(re.fullmatch(r"\d{0,5}", port) for port in ports):
         raise ValueError
@@ -270,8 +271,8 @@ class NoAnswer(psycopg.OperationalError):
 
 
 class WatchedConnection(psycopg.AsyncConnection[Any]):
-    """A connection that notices a server that says nothing: one that is frozen, or behind a network that was cut. A
-    plain connection would wait for hours, or until the server goes on.
+    """A connection that notices a silent server: it is frozen, or the network is cut. A plain connection would wait for
+    hours, or until the server goes on.
 
     `answer_seconds`: within this time each statement must be answered. None: at any time, as long as the server answers
     another connection. Raises NoAnswer and is then closed.
@@ -286,18 +287,19 @@ class WatchedConnection(psycopg.AsyncConnection[Any]):
             return await super().wait(gen, interval, timeout)
         while True:
             limit = SILENCE_SECONDS if self.answer_seconds is None else self.answer_seconds
-            try:
+            with suppress(psycopg.errors._WaitTimeout):
                 return await super().wait(gen, interval, limit)
-            except psycopg.errors._WaitTimeout:
-                try:
-                    if self.answer_seconds is None and await self._is_server_alive():
-                        continue
-                    await self._try_cancel(timeout=CANCEL_SECONDS)
-                except BaseException:
-                    self.pgconn.finish()
-                    raise
+            with suppress(psycopg.errors._WaitTimeout):  # this process may have been too busy to read the answer
+                return await super().wait(gen, interval, GRACE_SECONDS)
+            try:
+                if self.answer_seconds is None and await self._is_server_alive():
+                    continue
+                await self._try_cancel(timeout=CANCEL_SECONDS)
+            except BaseException:
                 self.pgconn.finish()
-                raise NoAnswer(f"the database has not answered for {limit:.0f} seconds") from None
+                raise
+            self.pgconn.finish()
+            raise NoAnswer(f"the database has not answered for {limit:.0f} seconds")
 
     async def notices(self) -> AsyncIterator[psycopg.Notify]:
         """Yield notifications until the session ends, which raises the driver's error: within milliseconds if the

@@ -126,8 +126,9 @@ async def check_sessions(engine: AsyncEngine) -> None:
 
 
 _SHARED: Final = (
-    "{variable} leads to a pooler that shares sessions between clients (PgBouncer: pool_mode = transaction), so locks "
-    "do not hold: let DATABASE_SESSION_URL name the server itself, or a pooler in session mode that takes `options`"
+    "{variable} leads to a pooler that shares sessions between clients (PgBouncer: pool_mode = transaction) or "
+    "refuses `options`, so locks do not hold: let DATABASE_SESSION_URL name the server itself, or a pooler in session "
+    "mode that takes `options`"
 )
 
 
