@@ -207,7 +207,11 @@ async def check_claims(waypost: "Waypost", checks: OptOutChecks) -> None:
         except Exception as error:
             log_failure(log, "claim.failed", error)
 
-    await run_checks(waypost.claims.take, check, MAX_CLAIMS, failed="claim.failed")
+    async def take(room: int) -> Sequence[ClaimCheck]:
+        waypost.mode.require_off()
+        return await waypost.claims.take(room)
+
+    await run_checks(take, check, MAX_CLAIMS, failed="claim.failed")
 
 
 async def run_checks(

@@ -254,6 +254,7 @@ class WaypostSpider(Spider):
             nothing_in_flight = not self.in_flight
             try:
                 require_space(self.job.settings)
+                self._waypost.mode.require_off()
                 lease = await self._lease(batch)
             except Exception as error:
                 if self.job.until_idle:  # a single pass ends if the database is away; a worker waits

@@ -138,6 +138,7 @@ async def _lead(waypost: "Waypost", sender: WebhookSender, hold: "HeldLock") -> 
         while not lost.done():
             running = {webhook: task for webhook, task in running.items() if not task.done()}
             if room := MAX_AT_ONCE - len(running):  # guard: webhooks-at-once
+                waypost.mode.require_off()
                 for outgoing in await waypost.webhooks.due(room, running):  # guard: webhook-one-at-a-time
                     running[outgoing.webhook] = asyncio.create_task(deliver_logged(outgoing))
             await asyncio.wait({lost}, timeout=POLL_SECONDS)

@@ -234,6 +234,9 @@ class Settings(BaseSettings):
     """Days of failed attempts after which a receiver of webhooks is disabled."""
 
     # the API
+    maintenance: str | None = Field(default=None, max_length=500)
+    """Message to clients. While it is set, writes other than opt-outs are refused, and workers and the schedule pause.
+    For a database that is being replaced; otherwise `waypost maintenance on` does it for all processes at once."""
     submit_wait: float = Field(default=8.0, ge=0, le=20)
     """Seconds a submission waits for its crawl."""
     read_rate: int = Field(default=600, ge=1)

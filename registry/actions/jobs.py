@@ -30,6 +30,11 @@ class JobActions:
         async with self.hold(LEAD) as hold:
             return hold is None
 
+    async def set_maintenance(self, message: str | None) -> None:
+        """Begin or change the maintenance of the whole registry; end it with None. Processes follow in seconds."""
+        async with self._store.begin() as uow:
+            await uow.jobs.set_maintenance(message, now=self._clock())
+
     async def begin(self, job: str) -> RunRecord:
         """Log a run that begins now."""
         now = self._clock()

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 import orjson
-from fastapi import FastAPI
+from fastapi import Depends, FastAPI, Request
 from starlette.types import ASGIApp
 
 from registry.api import (
@@ -42,7 +42,8 @@ from registry.edge import problems
 from registry.edge.interfaces import Interface, compose
 from registry.edge.metrics import Figure, gauge, labelled
 from registry.edge.middleware import Rules
-from registry.edge.requests import provide
+from registry.edge.problems import MAINTENANCE, Problem
+from registry.edge.requests import provide, registry_of
 from registry.edge.routing import NO_TELEMETRY
 from registry.settings import Settings
 from registry.wiring import Waypost
@@ -128,10 +129,24 @@ def make_routes() -> FastAPI:
         openapi_tags=TAGS, redirect_slashes=False, separate_input_output_schemas=False, telemetry=NO_TELEMETRY,
     )  # fmt: skip
     for module in _MODULES:
-        app.include_router(module.router)
+        app.include_router(module.router, dependencies=[Depends(_refuse_in_maintenance)])
     app.openapi = lambda: documents.openapi(app)  # type: ignore[method-assign]  # FastAPI documents this way to replace it
     problems.install(app)
     return app
+
+
+_IN_MAINTENANCE: Final = _SEARCHES | {"/api/validate", "/api/opt-outs", "/api/owner/{domain}/opt-out"}
+"""Operations other than GET that go on in maintenance: they write nothing, or are opt-outs."""
+
+_MAINTENANCE_RETRY_SECONDS: Final = 300
+
+
+async def _refuse_in_maintenance(request: Request) -> None:
+    """Raise Problem for a write. Pages, MCP and invocations ask this application, so they are refused too."""
+    message = registry_of(request).mode.message
+    if message is not None and request.method != "GET" and request.scope["route"].path not in _IN_MAINTENANCE:
+        headers = {"Retry-After": str(_MAINTENANCE_RETRY_SECONDS)}
+        raise Problem(MAINTENANCE, f"The registry is in maintenance: {message}", headers=headers)
 
 
 def openapi_document() -> bytes:

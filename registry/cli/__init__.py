@@ -20,6 +20,7 @@ from registry.cli import common
 from registry.cli.admin import admin
 from registry.cli.clean import print_json, print_traceback
 from registry.cli.common import (
+    DONE,
     USAGE,
     AsJson,
     ConnectTo,
@@ -111,6 +112,9 @@ def main() -> None:
         sys.exit(common.INTERRUPTED)
     except Exception as error:
         print_traceback(error)
+        from registry.cli.error_export import send_failure
+
+        send_failure("process.failed", type(error), error.__traceback__)
         sys.exit(common.NO)
 
 
@@ -593,6 +597,24 @@ def mirror(
             common.require_registry(settings)
         common.run_and_exit(show_mirror(settings, as_json=as_json))
     common.run_and_exit(run_mirror(settings, url, once=once, source=source, reload_hours=reload_hours))
+
+
+@app.command()
+def maintenance(
+    state: Annotated[Literal["on", "off"], typer.Argument(help="Whether the registry is in maintenance.")],
+    message: Annotated[str, typer.Argument(help="What clients are told.")] = "It ends soon.",
+    data: DataFolder = None,
+) -> None:
+    """Refuse writes other than opt-outs, and pause workers and the schedule; reads go on.
+
+    All processes follow within five seconds. Jobs and visits in progress end first: see `waypost status`.
+    """
+
+    async def change(waypost: "Waypost") -> int:
+        await waypost.jobs.set_maintenance(message if state == "on" else None)
+        return DONE
+
+    common.run_with_registry(change, data)
 
 
 @app.command()

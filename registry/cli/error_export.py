@@ -91,21 +91,30 @@ class SendingHandler(logging.Handler):
             self._send(str(members.pop("event", record.name)), members)
 
 
+_sends: list[Send] = []
+
+
 def send_unhandled(send: Send) -> None:
     """Send exceptions that end this process or one of its threads, too."""
+    _sends[:] = [send]
     report, report_thread = sys.excepthook, threading.excepthook
 
     def process(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-        if issubclass(kind, Exception):
-            send("process.failed", facts_of(kind, trace))
+        send_failure("process.failed", kind, trace)
         report(kind, error, trace)
 
     def thread(failed: threading.ExceptHookArgs) -> None:
-        if issubclass(failed.exc_type, Exception):
-            send("thread.failed", facts_of(failed.exc_type, failed.exc_traceback))
+        send_failure("thread.failed", failed.exc_type, failed.exc_traceback)
         report_thread(failed)
 
     sys.excepthook, threading.excepthook = process, thread
+
+
+def send_failure(event: str, kind: type[BaseException], trace: TracebackType | None) -> None:
+    """Send an exception that nothing handled, if a collector is configured."""
+    if issubclass(kind, Exception):
+        for send in _sends:
+            send(event, facts_of(kind, trace))
 
 
 def facts_of(kind: type[BaseException], trace: TracebackType | None) -> dict[str, str]:

@@ -38,6 +38,7 @@ class RegistryState:
     is_fed: bool
     is_led: bool
     is_mirror: bool
+    maintenance: str | None = None
 
     def problems(self, now: datetime) -> Iterator[str]:
         """Yield a sentence for each thing that is not well, with its remedy."""
@@ -78,6 +79,7 @@ async def look(waypost: Waypost) -> RegistryState:
         is_fed=waypost.index_is_fed(),
         is_led=await waypost.jobs.is_led(),
         is_mirror=await waypost.mirror.progress() is not None,
+        maintenance=waypost.mode.message,
     )
 
 
@@ -110,6 +112,8 @@ async def show_status(settings: Settings, *, as_json: bool) -> int:
     problems = list(state.problems(now))
     if disk.free < LOW_DISK_BYTES:
         problems.append(f"The disk of {settings.data} is nearly full.")
+    if state.maintenance is not None:
+        problems.append(f"In maintenance: {state.maintenance} End it with `waypost maintenance off`.")
     if not state.services:
         problems.append("No service is listed: add hosts with `waypost seed` or `waypost crawl`.")
     if as_json:

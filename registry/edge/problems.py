@@ -125,6 +125,9 @@ INTERNAL = ProblemType("internal-error", 500, "Internal error",
     "A fault of this registry. `instance` identifies it in the log.")
 UNAVAILABLE = ProblemType("unavailable", 503, "Unavailable",
     "The database or the search index does not answer. Try again shortly.")
+MAINTENANCE = ProblemType("maintenance", 503, "Maintenance",
+    "The registry is in maintenance: reads and opt-outs work, everything else that writes is refused until it ends. "
+    "`detail` says more.")
 TOO_MANY_CONNECTIONS = ProblemType("too-many-connections", 503, "Too many connections",
     "The number of connections is limited, for each client and in all. Use one connection for several requests.")
 BUSY = ProblemType("busy", 503, "Busy",
@@ -137,7 +140,7 @@ PROBLEM_TYPES: Final[tuple[ProblemType, ...]] = (
     GONE, UNKNOWN_SERVICE, UNKNOWN_CAPABILITY, UNKNOWN_DOCUMENT, NO_BYTES, NOT_THEN, METHOD_NOT_ALLOWED,
     NOT_ACCEPTABLE, REQUEST_TIMEOUT, ALREADY_KNOWN, REQUEST_IN_PROGRESS, KEY_REUSED, UNTRANSLATABLE, BODY_TOO_LARGE,
     UNSUPPORTED_MEDIA_TYPE, RANGE_NOT_SATISFIABLE, MISDIRECTED, NOT_LISTED, RATE_LIMITED, HEAD_TOO_LARGE, INTERNAL,
-    UNAVAILABLE, TOO_MANY_CONNECTIONS, BUSY,
+    UNAVAILABLE, MAINTENANCE, TOO_MANY_CONNECTIONS, BUSY,
 )  # fmt: skip
 
 

@@ -5,15 +5,15 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final
 
-from sqlalchemy import select, text, update
+from sqlalchemy import delete, select, text, update
 from sqlalchemy.dialects.postgresql import distinct_on
 
 from registry.core.scheduling.jobs import JobRun, RunOutcome
 from registry.store.domains import LEASE_LOCKS, MAX_ATTEMPTS
 from registry.store.engine import decode
 from registry.store.repository import Repository
-from registry.store.tables import JobRunRow
-from registry.store.values import REASON_CHARS, clean_json, clean_or_none
+from registry.store.tables import JobRunRow, MaintenanceRow
+from registry.store.values import REASON_CHARS, clean, clean_json, clean_or_none
 
 LAST_RUNS: Final = 20
 """Number of runs that decide on the next one: more consecutive failures than this do not change its back-off."""
@@ -91,6 +91,17 @@ class Jobs(Repository):
     async def crawlers(self) -> int:
         """Return the number of crawling processes, which hold a lease lock."""
         return await self._number(_CRAWLERS, {"locks": LEASE_LOCKS})
+
+    async def maintenance(self) -> str | None:
+        """Return the message of the current maintenance; None without one."""
+        return next(iter(await self._scalars(select(MaintenanceRow.message))), None)
+
+    async def set_maintenance(self, message: str | None, *, now: datetime) -> None:
+        """Begin or change the maintenance; end it with None."""
+        if message is None:
+            await self._execute(delete(MaintenanceRow))
+        else:
+            await self._replace(MaintenanceRow, {"key": 1, "message": clean(message), "since": now})
 
     async def domains(self, after: str, *, limit: int) -> list[str]:
         """Return the names of domains after `after`, in order; begin with "" as `after`."""

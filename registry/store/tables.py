@@ -513,6 +513,15 @@ class ReferenceRow(Base):
     checked_at: Mapped[Moment]  # when the publisher last confirmed it as current
 
 
+class MaintenanceRow(Base):
+    """What clients are told while the registry is in maintenance: one row (key 1), none otherwise."""
+
+    __tablename__ = "maintenance"
+    key: Mapped[Small] = mapped_column(primary_key=True, autoincrement=False)
+    message: Mapped[str]
+    since: Mapped[Moment]
+
+
 # Requests by clients; decisions by operators and owners.
 
 

@@ -119,7 +119,7 @@ def interface(
     """Return the interface. `api` answers what the pages show, and `openapi` returns its description; `start_links` is
     the `Link` field of the start page, `terms` the text of `/terms`."""
     paths = frozenset(rendering.plain(route.path) for route in _ROUTES)
-    pages = rendering.Pages(settings, paths)
+    pages = rendering.Pages(settings, paths, lambda: waypost.mode.message)
 
     async def on_error(request: Request, error: Exception) -> Response:
         """Answer every error with a page, regardless of `Accept`: the client asked for a page."""

@@ -201,7 +201,9 @@ _MAX_QUERY: Final = 20_000
 class Pages:
     """Renders the pages of one registry. `known`: templates of the paths that have a page."""
 
-    def __init__(self, settings: Settings, known: frozenset[str]) -> None:
+    def __init__(
+        self, settings: Settings, known: frozenset[str], maintenance: Callable[[], str | None] = lambda: None
+    ) -> None:
         base = settings.public_url.rstrip("/")
         self.links = Links(base, urlsplit(base).path.rstrip("/"), known)
         self._environment = Environment(
@@ -221,6 +223,7 @@ class Pages:
         }  # fmt: skip
         self._environment.globals |= {
             "links": self.links,
+            "maintenance": maintenance,
             "version": version("waypost"),
             "navigation": [(path, title) for path, title in NAVIGATION if path in known],
             "foot": [(path, title) for path, title in FOOT if path in known],

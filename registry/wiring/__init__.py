@@ -50,6 +50,7 @@ from registry.wiring import space
 from registry.wiring.compute import ComputePool
 from registry.wiring.embedded_database import database_url as database_url  # the command line uses it
 from registry.wiring.embedded_database import kept_running
+from registry.wiring.maintenance_mode import MaintenanceMode
 from registry.wiring.reference import Reference, reference_in_force
 from registry.wiring.traces import TracesUnavailable as TracesUnavailable  # the interfaces catch it
 from registry.wiring.traces import trace_statements
@@ -124,6 +125,7 @@ class Waypost:
         self.reports = ReportActions(store, clock)  # reports of clients about hosts, and the answers
         self.feedback = FeedbackActions(store, clock)  # verdicts of clients on answers
         self.compute = ComputePool(settings.compute_processes)  # work on large documents, in other processes
+        self.mode = MaintenanceMode(store, settings.maintenance)  # whether writes are refused, and work pauses
         self._store = store
         self._open_search = open_search
 
@@ -147,7 +149,8 @@ class Waypost:
     def notes(self) -> list[str]:
         """Return what an operator has to know although the registry answers. Raise OSError."""
         shortage = space.shortage(self.settings)
-        return [] if shortage is None else [f"space: {shortage}"]
+        notes = {"space": shortage, "maintenance": self.mode.message}
+        return [f"{name}: {note}" for name, note in notes.items() if note is not None]
 
     def index_is_fed(self) -> bool:
         """Return whether some process is the writer of the index. Does not open the search engine."""
@@ -210,6 +213,7 @@ async def open_waypost(settings: Settings, *, clients_wait: bool = False) -> Asy
             listener = await stack.enter_async_context(RecordedListener(store))
             waypost = Waypost(settings, store, partial(_open_search, settings, store), listener, reference)
             stack.push_async_callback(waypost.close)
+            await stack.enter_async_context(waypost.mode.followed())
             yield waypost
     finally:
         await asyncio.to_thread(release)

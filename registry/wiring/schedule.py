@@ -268,7 +268,7 @@ class Schedule:
         try:
             while not lost.done():
                 pause = LOOK_SECONDS
-                for job in self._jobs.values():
+                for job in self._jobs.values() if self._waypost.mode.message is None else ():
                     if job.name in running or (due := (await self._job_status(job)).next_at) is None:
                         continue
                     if (wait := (due - utc_now()).total_seconds()) <= 0:
@@ -301,7 +301,7 @@ class Schedule:
             if hold is None:
                 return None
             await self._waypost.jobs.settle(job.name)
-            if not forced and not await self._is_due(job):
+            if not forced and (self._waypost.mode.message is not None or not await self._is_due(job)):
                 return None
             run = await self._waypost.jobs.begin(job.name)
             log.info("job.started", job=job.name)
