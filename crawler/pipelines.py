@@ -5,7 +5,7 @@ from typing import Self
 from scrapy.crawler import Crawler
 from scrapy.exceptions import DropItem
 
-from crawler.recorder import RecordingError, VisitedDomain
+from crawler.recorder import DATABASE_AWAY, RecordingError, VisitedDomain
 from crawler.spider import WaypostSpider
 
 
@@ -37,5 +37,5 @@ class RecordPipeline:
             try:
                 await spider.recorder.add(item)
             except RecordingError as error:
-                raise DropItem(str(error)) from None
+                raise DropItem(str(error), "DEBUG" if str(error) == DATABASE_AWAY else None) from None
         return item

@@ -65,6 +65,10 @@ class UnfinishedDomain:
     crashed: bool = False
 
 
+DATABASE_AWAY: Final = "database unavailable"
+"""Why visits are not stored in an outage, which is logged once and not for each domain."""
+
+
 class Recorder:
     """Collects domains and writes them in batches, one batch at a time."""
 
@@ -148,7 +152,7 @@ class Recorder:
                 # They cannot be released either: the leases expire, and the domains are visited again.
                 log_failure(log, "record.database_unavailable", error, domains=len(part))
                 self._stats.count({RELEASED: len(part)})
-                failed |= dict.fromkeys((domain.domain for domain in part), "database unavailable")
+                failed |= dict.fromkeys((domain.domain for domain in part), DATABASE_AWAY)
             except Exception as error:
                 # The store normally sets a failing domain aside; this handles errors of that as well.
                 if not parts.split(part):

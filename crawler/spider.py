@@ -353,5 +353,9 @@ class RedactingFormatter(LogFormatter):
 
     crawled = _about_domain(logging.DEBUG, "visited %(domain)s")
     scraped = _about_domain(logging.DEBUG, "recorded %(domain)s")
-    dropped = _about_domain(logging.WARNING, "dropped %(domain)s")
+
+    def dropped(self, item: Any, exception: BaseException, *_: Any) -> LogFormatterResult:
+        level = logging.getLevelNamesMapping()[getattr(exception, "log_level", None) or "WARNING"]
+        return {"level": level, "msg": "dropped %(domain)s", "args": {"domain": getattr(item, "domain", "?")}}
+
     item_error = _about_domain(logging.ERROR, "item of %(domain)s")

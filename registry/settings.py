@@ -267,8 +267,8 @@ class Settings(BaseSettings):
     OpenTelemetry collector as log records over HTTP; the standard variables OTEL_* say where. Texts of errors are not
     sent: they may hold what sites sent."""
     access_log: bool = False
-    """Whether `waypost serve` logs each request: method, route (never the address itself, a query or a token), status,
-    seconds, bytes, request id, and the client's network (/24, IPv6 /48). Probes are left out."""
+    """Whether `waypost serve` logs each request at level INFO: method, route (never the address itself, a query or a
+    token), status, seconds, bytes, request id, and the client's network (/24, IPv6 /48). Probes are left out."""
     traces: Literal["off", "otlp"] = "off"
     """`otlp` (needs the extra `otel`): `waypost serve` sends a span for each request to an OpenTelemetry collector over
     HTTP; the standard variables OTEL_* say where and how many."""

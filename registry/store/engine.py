@@ -106,10 +106,10 @@ def first_line(error: Exception) -> str:
 
 
 def _reason(error: Exception) -> str:
-    """Return the server's or the driver's message on one line. With several addresses, the lines after the first say
-    why each of them failed."""
+    """Return the message on one line. The driver's further lines say why each address of the server failed; the
+    server's may hold values of the statement and are left out."""
     cause = getattr(error, "orig", None) or error
-    if cause.sqlstate if isinstance(cause, psycopg.Error) else None:
+    if getattr(cause, "sqlstate", None):
         return first_line(error)
     return f"{type(cause).__name__}: {' '.join(str(cause).split())[:500]}"
 

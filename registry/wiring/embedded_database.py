@@ -13,6 +13,7 @@ from registry.outages import Outage
 from registry.settings import POSTGRES_FOLDER as POSTGRES_FOLDER  # others name it
 from registry.settings import Settings
 from registry.store.embedded_postgres import server as embedded
+from registry.wiring.space import shortage
 
 CHECK_SECONDS = 1.0  # checking a running server takes 2 ms
 
@@ -48,7 +49,8 @@ async def kept_running(settings: Settings) -> AsyncIterator[None]:
                 restarting = asyncio.create_task(asyncio.to_thread(start))
                 await asyncio.shield(restarting)
             except (embedded.EmbeddedUnavailable, OSError) as error:
-                outage.failed(str(error))
+                short = shortage(settings)
+                outage.failed(str(error) if short is None else f"{short}; {error}")
             else:
                 outage.worked()
 

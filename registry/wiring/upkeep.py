@@ -48,7 +48,7 @@ async def upkeep(waypost: Waypost, *, crawls: bool = True) -> AsyncIterator[None
             (waypost.crawl.recover, RECOVER_SECONDS),
             (waypost.frontier.erase_clients, ERASE_SECONDS),
         ]
-    async with running_beside(*(_forever(waypost, chore, pause) for chore, pause in chores)):
+    async with running_beside(*(_forever(waypost, chore, pause, pauses=chore is not drain) for chore, pause in chores)):
         yield
 
 
@@ -61,11 +61,14 @@ async def last_drain(waypost: Waypost) -> None:
         log_failure(log, "drain.incomplete", error)
 
 
-async def _forever(waypost: Waypost, chore: Callable[[], Awaitable[object]], pause: float) -> None:
-    """Repeat a chore. A failure (database restarting, disk full) is logged and retried; it never ends the worker."""
+async def _forever(waypost: Waypost, chore: Callable[[], Awaitable[object]], pause: float, *, pauses: bool) -> None:
+    """Repeat a chore. A failure (database restarting, disk full) is logged and retried; it never ends the worker.
+
+    `pauses`: during maintenance. The index is fed all the same, because reads need it."""
     while True:
         try:
-            waypost.mode.require_off()
+            if pauses:
+                waypost.mode.require_off()
             await chore()
             await asyncio.sleep(pause)
         except Exception as error:

@@ -378,6 +378,14 @@ async def test_the_state_of_the_registry(api: Api, url: str) -> None:
 
 
 @pytest.mark.asyncio(loop_scope="function")
+async def test_in_maintenance_no_host_is_submitted(own_api: Api) -> None:
+    own_api.waypost.mode.message = "Back at noon."
+    async with served(own_api.waypost, own_api.waypost.settings) as address, connected(address, MODERN) as client:
+        assert "Back at noon." in await refused(client, "submit_service", domain=NEW)
+        assert not (await client.call_tool("discover_services", {"q": "create a parcel"})).is_error
+
+
+@pytest.mark.asyncio(loop_scope="function")
 async def test_a_host_is_submitted(own_api: Api) -> None:
     settings = own_api.waypost.settings.model_copy(update={"submit_wait": 0})
     own_api.waypost.settings = settings

@@ -72,7 +72,7 @@ Incidents = Annotated[
     about(
         "Work of this registry that is late or has failed, the latest first: a job whose last run failed or "
         "that is late; changes that wait for the search index, or events for their place in the change "
-        "feed; no visits although hosts are due. Looked at no more than once a minute."
+        "feed; no visits although hosts are due; too little free space. Looked at no more than once a minute."
     ),
 ]
 
