@@ -70,7 +70,8 @@ async def indexed_hosts(backend: EmbeddedBackend) -> list[str]:
 
 async def mention_counts(store: Store, host: str) -> dict[str, int]:
     """Return the number of rows of each table whose text contains the host."""
-    tables = await rows(store, "SELECT tablename FROM pg_tables WHERE schemaname = 'public'")
+    names = "SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p')"
+    tables = await rows(store, f"{names} AND NOT relispartition")
     counts = {}
     for (table,) in tables:
         ((count,),) = await rows(store, f"SELECT count(*) FROM {table} t WHERE strpos(t::text, '{host}') > 0")

@@ -23,12 +23,13 @@ async def log_writes(store: Store) -> None:
         await connection.exec_driver_sql("CREATE TABLE written (what text)")
         await connection.exec_driver_sql("""
             CREATE FUNCTION note_written() RETURNS trigger LANGUAGE plpgsql AS $$
-            BEGIN INSERT INTO written VALUES (TG_TABLE_NAME || ' ' || lower(TG_OP)); RETURN NULL; END $$""")
+            BEGIN INSERT INTO written VALUES (TG_ARGV[0] || ' ' || lower(TG_OP)); RETURN NULL; END $$""")
         await connection.exec_driver_sql("""
             DO $$ DECLARE name text; BEGIN
-            FOR name IN SELECT tablename FROM pg_tables WHERE schemaname = 'public' AND tablename <> 'written' LOOP
+            FOR name IN SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace
+                AND relkind IN ('r', 'p') AND NOT relispartition AND relname <> 'written' LOOP
                 EXECUTE 'CREATE TRIGGER note_written AFTER INSERT OR UPDATE OR DELETE ON ' || quote_ident(name)
-                        || ' FOR EACH ROW EXECUTE FUNCTION note_written()';
+                        || format(' FOR EACH ROW EXECUTE FUNCTION note_written(%%L)', name);
             END LOOP; END $$""")
 
 
