@@ -7,8 +7,8 @@ from sqlalchemy.pool import NullPool
 from registry.store.tables import Base
 
 
-def _is_ours(name: str | None, kind: str, parents: object) -> bool:
-    """Leave out partitions, which come and go (registry/store/visit_months.py)."""
+def _is_compared(name: str | None, kind: str, parents: object) -> bool:
+    """Return False for partitions, which come and go (registry/store/visit_months.py)."""
     return kind != "table" or name is None or not name.startswith("visits_")
 
 
@@ -18,7 +18,7 @@ with engine.connect() as connection:
         connection=connection,
         target_metadata=Base.metadata,
         compare_server_default=True,
-        include_name=_is_ours,
+        include_name=_is_compared,
         transaction_per_migration=True,
     )
     with context.begin_transaction():

@@ -206,8 +206,8 @@ class Settings(BaseSettings):
     keep_visits_per_host: int = Field(default=3, ge=1, le=10_000)
     """Latest visits of each host that stay in the ledger at any age."""
     archive_visits: bool = False
-    """Whether old months of visits stay in the database as tables `visits_YYYY_MM_archived`, which no part of waypost
-    reads, prunes or forgets hosts in."""
+    """Whether pruning detaches old months of visits as tables `visits_YYYY_MM_archived` instead of dropping them. From
+    these tables waypost deletes nothing, also not the visits of forgotten hosts."""
     keep_history_days: int = Field(default=1_095, ge=1, le=36_500)
     """Days that the history of a document stays."""
     keep_versions: int = Field(default=10, ge=1, le=10_000)

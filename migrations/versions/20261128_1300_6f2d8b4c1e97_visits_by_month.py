@@ -1,6 +1,6 @@
 """Visits by month: partitions, without copying a row and without a long lock.
 
-A filled table becomes the first partition, for all visits until some day of the next two months. What takes long (the
+A filled table becomes the first partition, for all visits before the next month or the one after it. What takes long (the
 check that all its rows belong there) blocks nobody; what blocks takes milliseconds. The programs of before go on: they
 read and write the same table with the same columns. See registry/store/visit_months.py for what the partitions are.
 """
@@ -35,8 +35,6 @@ MONTH = """
 CREATE TABLE visits_{since:%Y_%m} PARTITION OF visits_by_month
     FOR VALUES FROM ('{since:%Y-%m-%d} 00:00+00') TO ('{until:%Y-%m-%d} 00:00+00')
 """
-
-
 AHEAD = """
 WITH ahead AS (DELETE FROM visits WHERE started_at >= '{bound}' RETURNING *) INSERT INTO visits_ahead SELECT * FROM ahead
 """
@@ -52,7 +50,9 @@ END $$
 
 def upgrade() -> None:
     with op.get_context().autocommit_block():
-        is_filled = op.get_bind().scalar(sa.text("SELECT EXISTS (SELECT FROM visits)"))
+        is_filled = op.get_bind().scalar(
+            sa.text("SELECT EXISTS (SELECT FROM visits) OR to_regclass('visits_ahead') IS NOT NULL")
+        )
         # The bound is a week away at least, so that no visit passes it before the table is a partition.
         begin = "now() AT TIME ZONE 'UTC'" + (" + interval '1 month 7 days'" if is_filled else "")
         first, *later = _months(begin)

@@ -266,7 +266,10 @@ class MaintenanceActions:
                     await delete_all(table, delete_orphans, table, of_table[start : start + LOCKED])
         for month in old_months:
             async with self._store.begin() as uow:
-                deleted["visits"] += await uow.visit_months.remove(month, archive=retention.archive_visits) or 0
+                removed = await uow.visit_months.remove(month, archive=retention.archive_visits)
+            if removed is None:
+                _log.warning("%s stays until the next run: somebody reads it", month.name)
+            deleted["visits"] += removed or 0
         await sequence(self._store)  # only events with a place are deleted, in its order
         await delete_all("changes", lambda uow: uow.feed.prune(horizon.changes, most=MAX_ROWS))
         await delete_all("mcp_servers", lambda uow: uow.mcp_servers.prune(horizon.changes, most=MAX_ROWS))
