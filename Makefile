@@ -1,7 +1,7 @@
 # Two commands on a fresh machine, in any order: `make demo`, `make test`. Needs Python 3.11-3.13 with pip, and make;
 # uv is brought along. `make demo` installs without the tools of development: half the size.
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast test-long check docs bench bench-crawl bench-relevance clean ssrf torture guards torture-kill torture-api conformance chart screenshots year release
+.PHONY: help demo test test-fast test-long check docs bench bench-crawl bench-relevance clean ssrf torture guards torture-kill torture-api conformance chart screenshots year release containers
 
 PYTHON ?= python3
 PORT   ?= 8000
@@ -56,6 +56,8 @@ torture-api: .venv/.done ## all attacks on the API at once beside honest clients
 
 year: .venv/.done        ## a year of a registry on a simulated clock: a million visits, everything stays flat and agrees (YEAR="--domains 4000"; hours)
 	.venv/bin/python -m tests.flow.year $(YEAR)
+containers: .venv/.done  ## docker-compose.yml in an engine of its own: up, crawl, upgrade, scale, kill, restore (Docker, podman; minutes)
+	$(PYTEST) -n 0 -x -s -v tests/containers
 
 conformance: .venv/.done ## independent verifiers of every interface; installs them into .tools (CONFORMANCE="mcp --all")
 	.venv/bin/python -m tests.conformance $(CONFORMANCE)

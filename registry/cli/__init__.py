@@ -293,6 +293,7 @@ def serve(
         str | None,
         typer.Option(metavar="HOST:PORT", help="The same for the metrics of the worker that this command starts."),
     ] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Write only the log, no welcome for people.")] = False,
 ) -> None:
     """Serve the API and the pages.
 
@@ -307,7 +308,7 @@ def serve(
     settings = read_settings(data=data)
     if listen is None:
         listen = _address(settings.serve_metrics, "WAYPOST_SERVE_METRICS")
-    run_async(run_serve(settings, host, port, listen, worker_metrics))
+    run_async(run_serve(settings, host, port, listen, worker_metrics, quiet=quiet))
     exit_process()
 
 

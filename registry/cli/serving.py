@@ -184,19 +184,27 @@ def connection_table(settings: Settings) -> ConnectionTable:
 
 
 async def run_serve(
-    settings: Settings, host: str, port: int, metrics: tuple[str, int] | None = None, worker_metrics: str | None = None
+    settings: Settings,
+    host: str,
+    port: int,
+    metrics: tuple[str, int] | None = None,
+    worker_metrics: str | None = None,
+    *,
+    quiet: bool = False,
 ) -> None:
     """Serve the API.
 
     Without a database setting, also run a worker with the schedule; with one, run a `--drain-only` worker if the index
-    has no writer. `metrics`, `worker_metrics`: where this process and that worker answer Prometheus.
+    has no writer. `metrics`, `worker_metrics`: where this process and that worker answer Prometheus. `quiet`: write
+    only the log.
     """
     with bound(host, port) as listening:
         if "public_url" not in settings.model_fields_set:
             settings = settings.model_copy(update={"public_url": url_of(listening)})
         async with open_waypost(settings, clients_wait=True) as waypost:
             listens: asyncio.Future[str] = asyncio.get_running_loop().create_future()
-            async with running_beside(_introduce(waypost, listens, errors)):
+            introductions = () if quiet else (_introduce(waypost, listens, errors),)
+            async with running_beside(*introductions):
                 metrics_options = () if worker_metrics is None else ("--metrics", worker_metrics)
                 if settings.database_url is not None and waypost.index_is_fed():
                     await serve_api(waypost, listening, errors, metrics=metrics, announce=listens.set_result)

