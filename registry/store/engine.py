@@ -191,14 +191,17 @@ def sqlalchemy_url(url: str, variable: str = "DATABASE_URL") -> URL:
     try:
         options = _options(url)
         _complete(options)
+        fields: dict[str, Any] = {name: options.pop(key) for key, name in _FIELDS.items() if key in options}
+        if re.fullmatch(r"[\w.:-]+", options.get("host", "")):  # others stand in the query
+            fields |= {"host": options.pop("host"), "port": int(options.pop("port", 0)) or None}
+        parsed = URL.create(DRIVER, **fields, query=options)
+        if "\0" in libpq(parsed):  # which raises for other names and passwords that no connection string can hold
+            raise ValueError
     except (ProgrammingError, ValueError):
         raise BadDatabaseUrl(
             f"{variable} is not understood; postgresql://user:password@host/name is expected"
         ) from None
-    fields: dict[str, Any] = {name: options.pop(key) for key, name in _FIELDS.items() if key in options}
-    if re.fullmatch(r"[\w.:-]+", options.get("host", "")):  # others stand in the query
-        fields |= {"host": options.pop("host"), "port": int(options.pop("port", 0)) or None}
-    return URL.create(DRIVER, **fields, query=options)
+    return parsed
 
 
 def _options(url: str) -> dict[str, str]:
