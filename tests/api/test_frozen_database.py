@@ -19,8 +19,9 @@ from registry.api import health
 from registry.settings import Settings
 from registry.store import engine, holder, lane
 from registry.store.embedded_postgres.watchdog import PID_FILE
-from registry.store.engine import NoAnswer, connect, libpq, sqlalchemy_url
+from registry.store.engine import NoAnswer, connect, libpq, make_engine, sqlalchemy_url
 from registry.store.holder import hold_leases
+from registry.store.unit_of_work import Store
 from registry.wiring import StoreUnavailable, Waypost, open_waypost
 from tests.support.api import make_client
 from tests.support.cluster import own_server
@@ -112,3 +113,26 @@ async def test_a_long_statement_goes_on_while_the_server_answers_others(registry
         with registry.frozen(), pytest.raises(NoAnswer):
             await patient.execute("SELECT 1")
         assert patient.closed
+
+
+async def test_a_frozen_host_is_left_for_the_next(registry: Frozen, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (engine, holder, lane):
+        monkeypatch.setattr(module, "ANSWER_SECONDS", HANG_SECONDS)
+    with own_server() as (other, _):
+        hosts = [str(sqlalchemy_url(url).query["host"]) for url in (registry.url, other)]
+        url = sqlalchemy_url(registry.url).update_query_dict({"host": ",".join(hosts), "connect_timeout": "2"})
+        store = Store(make_engine(url.render_as_string(hide_password=False)))
+
+        async def host() -> str:
+            async with store.engine.connect() as connection:
+                await connection.exec_driver_sql("SELECT 1")
+                raw = (await connection.get_raw_connection()).driver_connection
+                return str(raw.info.host)
+
+        assert await host() == hosts[0]
+        with registry.frozen():
+            assert await host() == hosts[1]
+            assert await store.lane.rows("SELECT 1", {}) == [(1,)]
+            async with hold_leases(store.engine) as hold:
+                assert await hold.is_alive()
+        await store.close()
