@@ -222,7 +222,6 @@ def test_images_are_built(folder: Path) -> None:
     run("git", "worktree", "add", "--detach", "--force", str(before), BEFORE, cwd=ROOT)
     try:
         images.build(before, OLD)
-        shutil.copy(before / COMPOSE_FILE.name, folder / "before.yml")
     finally:
         run("git", "worktree", "remove", "--force", str(before), cwd=ROOT)
     images.build(ROOT, NEW)
@@ -230,6 +229,7 @@ def test_images_are_built(folder: Path) -> None:
 
 def test_the_commit_before_comes_up_and_crawls(registry: Registry, sites: Path) -> None:
     registry.definition, registry.image = registry.folder / "before.yml", OLD
+    registry.definition.write_text(run("git", "show", f"{BEFORE}:{COMPOSE_FILE.name}", cwd=ROOT))
     registry.up()
     registry.start_web(sites)
     registry.seed(FIRST)
@@ -330,7 +330,7 @@ def test_a_site_that_opted_out_stays_out_after_the_restore_of_an_older_backup(re
         registry.compose("exec", "-T", "postgres", "pg_restore", "-U", "waypost", "-d", "waypost", stdin=file)
     assert registry.query(f"SELECT host FROM services WHERE host = '{LEAVING}'") == [LEAVING]  # the backup has it
     registry.up()
-    assert registry.ask(f"/api/services/{LEAVING}", "-o", "/dev/null", "-w", "%{http_code}") == "404"
+    assert registry.ask(f"/api/services/{LEAVING}", "-o", "/dev/null", "-w", "%{http_code}") == "410"
     until(lambda: registry.found(HOSTS[-1]), WAIT_SECONDS, "another site is found")
     assert registry.listed() == {*HOSTS} - {LEAVING} and not registry.found(LEAVING)
     registry.compose("exec", "-T", "worker", "waypost", "verify-index")
