@@ -31,8 +31,9 @@ def why_not() -> str | None:
     """Return why this machine cannot run the containers; None if it can."""
     if os.geteuid() != 0:
         return "needs root: an engine of its own in a network namespace"
-    if missing := [name for name in ("dockerd", "docker", "podman", "runc", "unshare") if not shutil.which(name)]:
-        return f"needs {', '.join(missing)} (Debian: docker.io podman runc)"
+    needed = ("dockerd", "docker", "podman", "runc", "mmdebstrap", "unshare", "ip", "nsenter", "curl")
+    if missing := [name for name in needed if not shutil.which(name)]:
+        return f"needs {', '.join(missing)} (Debian: docker.io podman runc mmdebstrap iproute2 curl)"
     return None if compose_command() else "needs Docker Compose (Debian: docker-compose)"
 
 

@@ -42,7 +42,6 @@ FIRST: Final = HOSTS[:8]
 WEBS: Final = 8  # addresses: a worker visits few hosts of one address at a time
 LEAVING: Final = HOSTS[0]
 WAIT_SECONDS: Final = 400
-STOP_SECONDS: Final = 20
 MEMORY_LIMIT: Final = "memory/memory.limit_in_bytes memory.max"  # of the first and second version of control groups
 MEMORY_USED: Final = "memory/memory.usage_in_bytes memory.current"
 PROCESS_LIMIT: Final = "pids/pids.max pids.max"
