@@ -169,7 +169,7 @@ class RequestMiddleware:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        began = time.perf_counter()
+        began = time.monotonic() if self._logs_requests else 0.0
         if (kept := self._kept_response(scope)) is not None:
             if self._logs_requests:
                 request_id = next(value for name, value in kept[0] if name == b"x-request-id").decode()
@@ -224,7 +224,7 @@ class RequestMiddleware:
             method=method if method in METHODS else OTHER,
             route=route_of(scope),
             status=status,
-            seconds=round(time.perf_counter() - began, 4),
+            seconds=round(time.monotonic() - began, 4),
             bytes=sent_bytes,
             request_id=request_id,
             client=logged_network(self._clients.key(_peer(scope), ",".join(headers.getlist("x-forwarded-for")))),

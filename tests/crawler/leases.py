@@ -33,6 +33,7 @@ class Leases:
         self.lost = asyncio.Event()
         self.spent: Counter[str] = Counter()  # requests by address block
         self.on_record: Callable[[Sequence[FinishedDomain]], Any] = lambda finished: None
+        self.mode = SimpleNamespace(require_off=lambda: None)
         self.crawl = self.opt_outs = self.claims = self.site_checks = (
             self  # the actions of a `Waypost` that a crawl uses
         )
