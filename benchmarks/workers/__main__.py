@@ -195,7 +195,7 @@ def run(workers: int, hosts: int, folder: Path, web: farm.Farm, server: str, tem
                 at_once, overlapping)  # fmt: skip
 
 
-def _changes(asked: Sequence[Sequence[str]]) -> tuple[int, int]:
+def _changes(asked: Sequence[list[str]]) -> tuple[int, int]:
     """Return how many domains a second worker asked after the first one, and how many the first one asked after that
     again: two at once."""
     askers: dict[str, list[str]] = {}
@@ -237,7 +237,7 @@ def main() -> None:
     if SERVER in os.environ:
         _inside(options)
         return
-    server = embedded.start(Path(tempfile.gettempdir()) / f"waypost-bench-{os.geteuid()}")
+    server = embedded.start(Path(tempfile.gettempdir()) / f"waypost-workers-{os.geteuid()}")
     try:
         with postgres.template(server.dsn) as template:
             variables = {SERVER: server.dsn, TEMPLATE: template}
