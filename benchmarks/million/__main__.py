@@ -70,8 +70,12 @@ class Machine:
         begun, server = time.monotonic(), postgres.cpu(self.postmaster)
         process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
         assert process.stdout is not None
-        lines = process.stdout.read().splitlines()
-        _, status, used = os.wait4(process.pid, 0)
+        try:
+            lines = process.stdout.read().splitlines()
+            _, status, used = os.wait4(process.pid, 0)
+        except BaseException:
+            process.kill()
+            raise
         process.returncode = os.waitstatus_to_exitcode(status)
         if process.returncode:
             raise RuntimeError(f"{name} failed ({process.returncode})")
