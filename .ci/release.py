@@ -1,4 +1,5 @@
-"""Make the files of a release in dist/VERSION: wheel, sdist, SBOM, licences, notes, checksums (`make release`).
+"""Make the files of a release in dist/VERSION (`make release`): wheel, sdist, the versions of all packages that it was
+tested with, SBOM, licences, notes, checksums.
 
 Everything is built from the commit, twice, and must be the same bytes. Refuses a tree with changes, a version without
 notes, and a commit whose tag says otherwise. It neither tags nor publishes.
@@ -123,7 +124,10 @@ def release(out: Path) -> Path:
             raise Refused(f"two builds of one commit differ: {', '.join(built)}")
         raw = run(tools.with_name("cyclonedx-py"), "environment", "--output-reproducible", "--pyproject",
                   ROOT / "pyproject.toml", "--spec-version", "1.6", product, SOURCE_DATE_EPOCH=epoch)  # fmt: skip
+        tested = run(UV, "export", "--frozen", "--quiet", "--no-dev", "--all-extras", "--no-emit-project",
+                     "--no-hashes", "--no-header", "--no-annotate")  # fmt: skip
         files = built | {
+            f"waypost-{version}-constraints.txt": tested.encode(),
             f"waypost-{version}.cdx.json": raw.encode(),
             f"waypost-{version}-licences.md": licences(json.loads(raw), product, version).encode(),
             f"waypost-{version}-notes.md": notes.encode(),

@@ -195,10 +195,8 @@ async def _check_parts(waypost: Waypost, parts: dict[str, str]) -> None:
         try:
             await waypost.maintenance.check_schema()
             parts["database"] = "ok"
-        except OutdatedSchema as error:
-            # Migrations only add (expand and contract), so this process goes on answering until the upgrade replaces
-            # it. Otherwise all processes of the old version would be out of service before the first new one is ready.
-            parts["database"] = "ok" if error.is_newer else "schema outdated"
+        except OutdatedSchema:
+            parts["database"] = "schema outdated"
         except StoreUnavailable:
             parts["database"] = "unavailable"
 

@@ -6,7 +6,20 @@ from alembic import command
 from alembic.script import ScriptDirectory
 
 from registry.store.engine import libpq, make_engine, sqlalchemy_url
-from registry.store.migrate import OutdatedSchema, check_schema, current_head, make_config, revisions, upgrade
+from registry.store.migrate import (
+    MIGRATIONS,
+    OutdatedSchema,
+    check_schema,
+    current_head,
+    make_config,
+    revisions,
+    upgrade,
+)
+
+RELEASED = "3b8e5d1f7a26"
+"""The newest revision of the latest release, or of the commit that its tag will name."""
+
+CONTRACTS = ("op.drop_", "DROP ", "RENAME ", "op.rename_", "SET NOT NULL", "op.alter_column")
 
 
 async def test_an_upgraded_database_matches_the_tables(database_url: str) -> None:
@@ -56,3 +69,30 @@ def test_upgrade_can_be_repeated_and_undone(empty_database_url: str) -> None:
         ).fetchall()
     assert relations == [("alembic_version",)]
     upgrade(empty_database_url)
+
+
+def test_migrations_since_the_release_only_expand() -> None:
+    """The program of the release goes on beside the new schema (docs/operations.md, "Versions and releases").
+
+    A minor version may remove what the one before no longer used: it then raises RELEASED first.
+    """
+    since = revisions()[revisions().index(RELEASED) + 1 :]
+    found = {}
+    for revision in since:
+        (file,) = (MIGRATIONS / "versions").glob(f"*_{revision}_*.py")
+        up = file.read_text().partition("def upgrade")[2].partition("def downgrade")[0]
+        found[file.name] = [word for word in CONTRACTS if word in up]
+    assert {name: words for name, words in found.items() if words} == {}
+
+
+async def test_a_running_program_takes_a_newer_schema(empty_database_url: str) -> None:
+    upgrade(empty_database_url)
+    with psycopg.connect(libpq(sqlalchemy_url(empty_database_url))) as connection:
+        connection.execute("UPDATE alembic_version SET version_num = 'ffffffffffff'")
+    engine = make_engine(empty_database_url)
+    await check_schema(engine, takes_newer=True)
+    with psycopg.connect(libpq(sqlalchemy_url(empty_database_url))) as connection:
+        connection.execute("UPDATE alembic_version SET version_num = %s", [revisions()[-2]])
+    with pytest.raises(OutdatedSchema):
+        await check_schema(engine, takes_newer=True)
+    await engine.dispose()

@@ -133,8 +133,13 @@ class MaintenanceActions:
     _adopt: Callable[[], Awaitable[object]]
 
     async def check_schema(self) -> None:
-        """Raise OutdatedSchema unless the database has the schema of this program."""
-        await migrate.check_schema(self._store.engine)
+        """Raise OutdatedSchema unless the database has the schema of this program or a newer one: migrations only add
+        (expand and contract), so running processes go on until an upgrade replaces them."""
+        try:
+            await migrate.check_schema(self._store.engine)
+        except migrate.OutdatedSchema as error:
+            if not error.is_newer:
+                raise
 
     async def rescore(
         self, progress: Callable[[int, int], None] | None = None, *, only_outdated: bool = False
