@@ -42,7 +42,8 @@ _SHA256: Final = re.compile(r"[0-9a-f]{64}", re.ASCII)
 _MANIFEST_BYTES: Final = 1024 * 1024
 _MANIFEST_VALUES: Final = 10_000
 _MAX_NUMBER: Final = 2**62
-_WRITING: Final = ".writing"
+_WRITING: Final = ".waypost-backup.writing"
+"""Name of the temporary folder, the same for all backups of one place, so that the next one clears a killed one."""
 
 
 class BadBackup(Exception):
@@ -86,7 +87,7 @@ def new_folder(target: Path) -> Iterator[tuple[Path, int]]:
     if target.is_symlink() or (target.exists() and (not target.is_dir() or any(target.iterdir()))):
         raise BackupRefused(f"{target} exists: name a new folder")
     target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    part = target.parent / f".{target.name}{_WRITING}"
+    part = target.parent / _WRITING
     with contextlib.suppress(FileExistsError):
         part.mkdir(mode=0o700)
     lock = os.open(part, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
@@ -94,7 +95,7 @@ def new_folder(target: Path) -> Iterator[tuple[Path, int]]:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise BackupRefused(f"another process is writing {target}") from None
+            raise BackupRefused(f"another process is writing a backup in {target.parent}") from None
         part.chmod(0o700)
         for leftover in part.iterdir():  # of a backup that was killed
             leftover.unlink()

@@ -201,14 +201,14 @@ async def test_an_embedded_registry_is_saved_checked_and_restored(
 
 @pytest.mark.long
 def test_a_killed_backup_is_none_and_the_next_one_is_whole(database_url: str, tmp_path: Path) -> None:
-    target, dump = tmp_path / "backup", tmp_path / ".backup.writing" / DATABASE
+    target, dump = tmp_path / "backup", tmp_path / ".waypost-backup.writing" / DATABASE
     with psycopg.connect(libpq(sqlalchemy_url(database_url))) as blocking:
         blocking.execute("LOCK TABLE audit IN ACCESS EXCLUSIVE MODE")  # pg_dump waits in the middle
         with waypost("backup", str(target), url=database_url, data=tmp_path) as process:
             wait_until(dump.exists)
             process.kill()
         assert not target.exists()
-        with pytest.raises(BackupRefused, match="another process is writing"):  # its pg_dump has not ended yet
+        with pytest.raises(BackupRefused, match="another process is writing a backup"):  # its pg_dump has not ended yet
             backup.make_backup(settings(database_url, tmp_path), target, with_keys=False)
 
     def is_made() -> bool:

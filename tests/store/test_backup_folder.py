@@ -49,8 +49,8 @@ def test_an_interrupted_backup_is_no_backup(tmp_path: Path) -> None:
         write_file(part / DATABASE, b"half")
         raise KeyboardInterrupt
     assert list(tmp_path.iterdir()) == []
-    (tmp_path / ".backup.writing").mkdir()  # of a killed process
-    write_file(tmp_path / ".backup.writing" / DATABASE, b"half")
+    (tmp_path / ".waypost-backup.writing").mkdir()  # of a killed process
+    write_file(tmp_path / ".waypost-backup.writing" / DATABASE, b"half")
     assert read_folder(make(tmp_path / "backup")).files[0].bytes == 4
 
 
