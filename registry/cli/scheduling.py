@@ -51,9 +51,10 @@ class JobMetrics(Collector):
 
     def collect(self) -> Iterator[Metric]:
         yield GaugeMetricFamily("waypost_database_up", "Whether the last query worked.", self.lines is not None)
-        failed = GaugeMetricFamily("waypost_job_failed", "Whether the job's last run failed or died.", labels=["job"])
+        # Not `job`, which is a label of Prometheus itself.
+        failed = GaugeMetricFamily("waypost_job_failed", "Whether the job's last run failed or died.", labels=["name"])
         text = "When the job is next due, as Unix time."
-        due = GaugeMetricFamily("waypost_job_next_run_timestamp_seconds", text, labels=["job"])
+        due = GaugeMetricFamily("waypost_job_next_run_timestamp_seconds", text, labels=["name"])
         for line in self.lines or ():
             failed.add_metric([line.job.name], line.last is not None and line.last.outcome in BROKEN)
             if line.next_at is not None:

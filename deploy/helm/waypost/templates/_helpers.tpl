@@ -71,7 +71,7 @@ metadata:
   labels:
     {{- include "waypost.labels" $root | nindent 4 }}
     app.kubernetes.io/component: {{ $component }}
-    {{- if has $component (list "api" "worker") }}
+    {{- if $serves }}
     waypost/metrics: "true"
     {{- end }}
   {{- with $root.Values.podAnnotations }}
