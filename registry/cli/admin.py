@@ -244,14 +244,17 @@ async def revoke_key(
 
 @opt_outs.command()
 @on_registry
-async def export(waypost: "Waypost") -> int:
+async def export(
+    waypost: "Waypost",
+    database: Annotated[bool, typer.Option("--database", help="Add the opt-outs that only the database has.")] = False,
+) -> int:
     """Print this machine's file of opt-outs, for another machine.
 
     Lines that cannot be read are left out; exit code 1 when there are any.
     """
     from registry.actions.maintenance.opt_out import encoded
 
-    lines, unreadable = await waypost.opt_outs.lines()
+    lines, unreadable = await waypost.opt_outs.lines(with_database=database)
     for line in lines:
         typer.echo(encoded(line).decode(), nl=False)
     return _code(unreadable)

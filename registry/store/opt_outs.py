@@ -101,6 +101,10 @@ class OptOuts(Repository):
         """Return all opt-outs of a domain, with how and where they were declared."""
         return await self._list(OptOutRecord, select(*_OPT_OUT).where(OptOutRow.domain == domain))
 
+    async def local(self) -> list[OptOutRecord]:
+        """Return all opt-outs of this registry, without those that a mirror's origin reports."""
+        return await self._list(OptOutRecord, select(*_OPT_OUT).where(OptOutRow.how.not_in(REPORTED)))
+
     async def remove(self, domain: str, host: str, *, how: str, now: datetime) -> None:
         """Delete the opt-out of exactly this host. Raise StoreUnavailable if the file cannot be written."""
         await self._write([OptOutLine("in", host, how, "", now)] if how not in REPORTED else [])

@@ -94,6 +94,10 @@ def test_opt_outs_are_taken_to_another_machine(registry: Path, tmp_path: Path) -
     exported = admin("opt-outs", "export")
     assert exported.exit_code == DONE
     assert json.loads(exported.stdout)["host"] == "pigeons.com"
+    assert admin("opt-outs", "export", "--database").stdout == exported.stdout
+    (registry / "opt-outs.log").rename(tmp_path / "of another machine")
+    assert admin("opt-outs", "export").stdout == ""
+    assert admin("opt-outs", "export", "--database").stdout == exported.stdout
     other = tmp_path / "other.log"
     other.write_text(exported.stdout.replace("x", "x") + "torn\n")
     replayed = admin("opt-outs", "replay", str(other), "--json")

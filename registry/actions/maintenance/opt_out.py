@@ -170,10 +170,21 @@ class OptOutActions:
         async with self._store.begin() as uow:
             return (await uow.opt_outs.of([domain])).get(domain, frozenset())
 
-    async def lines(self) -> tuple[Sequence[OptOutLine], int]:
-        """Return the lines of this machine's file of opt-outs, and the number of unreadable ones."""
+    async def lines(self, *, with_database: bool = False) -> tuple[Sequence[OptOutLine], int]:
+        """Return the lines of this machine's file of opt-outs, and the number of unreadable ones. `with_database`: also
+        a line for each opt-out that is in the database only, because another machine has its line."""
         file = self._store.opt_out_file
-        return ([], 0) if file is None else await asyncio.to_thread(file.read)
+        lines, unreadable = ([], 0) if file is None else await asyncio.to_thread(file.read)
+        if with_database:
+            known = {(line.host, line.at) for line in lines}
+            async with self._store.begin() as uow:
+                stored = await uow.opt_outs.local()
+            lines += [
+                OptOutLine("out", one.host, one.how, one.evidence, one.created_at)
+                for one in stored
+                if (one.host, one.created_at) not in known
+            ]
+        return lines, unreadable
 
     async def replay_file(self, path: Path) -> tuple[ReplayResult, int]:
         """Apply another machine's file of opt-outs, and write new lines to the local one; also return the number of
