@@ -309,20 +309,24 @@ class OutdatedIndex(Exception):
 class CorpusCounts:
     """Counts of a collection, updated incrementally and stored with the counted services. `commit`: number of the
     commit in its build. `length`: sum of lengths, for CorpusStats.mean_length. `df`: word -> number of services with
-    it. `words`: as written; a word stays until the next build."""
+    it. `words`: as written; a word stays until the next build. `ordered`: the words as of the last commit, sorted, and
+    behind them the ones that came later: sorting all words took nine tenths of a commit."""
 
     commit: int = 0
     services: int = 0
     length: int = 0
     df: Counter[int] = field(default_factory=Counter)
     words: set[str] = field(default_factory=set)
+    ordered: list[str] = field(default_factory=list)
 
     def add(self, record: Record) -> None:
         self.services += 1
         self.length += counted(record.length)
         self.df.update(record.terms.tolist())
         if len(self.words) < MOST_WORDS:
-            self.words.update(filter(is_kept, record.words))
+            added = set(filter(is_kept, record.words)) - self.words
+            self.words |= added
+            self.ordered += added
 
     def remove(self, length: int, terms: NDArray[np.uint32]) -> None:
         """Take back what `add` counted of a record with this length and these terms."""
@@ -338,7 +342,8 @@ class CorpusCounts:
         counts = np.fromiter(self.df.values(), np.uint32, len(self.df))
         order = np.argsort(terms)
         mean_length = self.length / self.services if self.services else 0.0
-        return CorpusStats(self.services, mean_length, terms[order], counts[order], Vocabulary.of(self.words))
+        self.ordered.sort()
+        return CorpusStats(self.services, mean_length, terms[order], counts[order], Vocabulary.of_sorted(self.ordered))
 
     def encode(self, layout: str) -> bytes:
         """Return the layout's name and, compressed and little-endian, the numbers, ascending terms, their counts, and
@@ -354,7 +359,8 @@ class CorpusCounts:
         """Return the counts that `encode` wrote. Raise OutdatedIndex for another layout or unknown bytes."""
         commit, services, length, terms, counts, words = _decode(raw, layout)
         df = Counter(dict(zip(terms.tolist(), counts.tolist(), strict=True)))
-        return cls(commit, services, length, df, set(Vocabulary(words).words()))
+        ordered = Vocabulary(words).words()
+        return cls(commit, services, length, df, set(ordered), ordered)
 
 
 def read_stats(raw: bytes, layout: str) -> tuple[int, CorpusStats]:

@@ -19,6 +19,7 @@ import uuid
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import TypeVar
 
@@ -36,6 +37,7 @@ INLINE_SERVICES = 200_000
 """Up to this many services a search runs on the event loop: it takes a millisecond or less, and a thread would add a
 large part of that. Opening an index always happens in a thread."""
 
+_HASHES = 10_000  # hosts with their hashes that are read at once
 _ATTEMPTS = 3  # a reader retries when a swap removes the files between reading `current` and opening them
 
 
@@ -122,9 +124,10 @@ class EmbeddedBackend:
         return await asyncio.to_thread(self._health)
 
     async def hashes(self) -> AsyncIterator[tuple[str, bytes]]:
-        found = await asyncio.to_thread(_readable, lambda: list(self._snapshot().hashes()))
-        for pair in found:
-            yield pair
+        pairs = await asyncio.to_thread(_readable, lambda: self._snapshot().hashes())
+        while found := await asyncio.to_thread(_readable, lambda: list(islice(pairs, _HASHES))):
+            for pair in found:
+                yield pair
 
     async def upsert(self, documents: Sequence[SearchDocument]) -> int:
         return await asyncio.to_thread(self._write, lambda writer: sum([writer.replace(one) for one in documents]))

@@ -46,6 +46,7 @@ _POST_FILTER_SHARE: Final = 0.5
 
 _MAX_FETCHED: Final = 64  # maximum hits to fetch, as a multiple of the requested ones, if many are copies of others
 _NAMED_FETCHED: Final = 50
+_HASHED_ROWS: Final = 10_000
 
 _WRITER_BYTES = 32_000_000
 _MASKS = 64  # filters whose row masks are cached per commit; a mask takes one byte per row
@@ -278,9 +279,11 @@ class Snapshot:
         return IndexedService(self.columns.hash(row), row, length, self.columns.terms(row))
 
     def hashes(self) -> Iterator[tuple[str, bytes]]:
-        rows = np.flatnonzero(self.alive)
-        for host, row in zip(self.columns.hosts(rows), rows.tolist(), strict=True):
-            yield host, self.columns.hash(row)
+        alive = np.flatnonzero(self.alive)
+        for start in range(0, len(alive), _HASHED_ROWS):
+            rows = alive[start : start + _HASHED_ROWS]
+            for host, row in zip(self.columns.hosts(rows), rows.tolist(), strict=True):
+                yield host, self.columns.hash(row)
 
     def count(self) -> int:
         return self.stats.services

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from registry.core.model.listing import Filters, TrustLevel
 from registry.core.ranking import CorpusStats, ParsedQuery, make_record, parse_query, term_ids
 from registry.core.ranking.copies import standing_of
+from registry.core.ranking.vocabulary import Vocabulary
 from registry.core.search_filters import FACETS, NAMES, NUMBERS
 from registry.search.backend import make_document
 from registry.search.column_store import CorpusCounts, OutdatedIndex
@@ -148,6 +149,8 @@ def test_a_tally_is_read_back_unchanged() -> None:
     for raw, name in [(tally.encode("7"), "8"), (b"", "7"), (b"\x017", "7"), (tally.encode("7")[:-9], "7")]:
         with pytest.raises(OutdatedIndex):
             CorpusCounts.decode(raw, name)
+    decoded.add(make_record(SHOP))
+    assert decoded.stats().vocabulary == Vocabulary.of(decoded.words)
 
 
 def test_an_index_document_holds_every_facet() -> None:

@@ -63,7 +63,12 @@ class Vocabulary:
 
     @classmethod
     def of(cls, words: Iterable[str]) -> "Vocabulary":
-        return cls("\n".join(sorted(filter(is_kept, words))).encode("utf-8", "surrogatepass"))
+        return cls.of_sorted(sorted(filter(is_kept, words)))
+
+    @classmethod
+    def of_sorted(cls, words: Iterable[str]) -> "Vocabulary":
+        """Return the vocabulary of sorted words that are all kept."""
+        return cls("\n".join(words).encode("utf-8", "surrogatepass"))
 
     def words(self) -> list[str]:
         return self.encoded.decode("utf-8", "surrogatepass").split("\n") if self.encoded else []
