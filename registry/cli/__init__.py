@@ -55,8 +55,8 @@ GROUPS: Final = {
         "serve", "crawl", "seed", "worker", "schedule", "mirror", "status", "doctor", "config", "completion",
     ),
     "Maintain a registry": (
-        "admin", "webhooks", "keys", "forget", "optout", "backup", "restore", "export", "rescore", "reindex",
-        "verify-index", "migrate", "search-keys",
+        "admin", "maintenance", "webhooks", "keys", "forget", "optout", "backup", "restore", "export", "rescore",
+        "reindex", "verify-index", "migrate", "search-keys",
     ),
 }  # fmt: skip
 """The commands as `waypost --help` lists them: by what a person wants to do, the most used first."""
@@ -606,9 +606,10 @@ def maintenance(
     message: Annotated[str, typer.Argument(help="What clients are told.")] = "It ends soon.",
     data: DataFolder = None,
 ) -> None:
-    """Refuse writes other than opt-outs, and pause workers and the schedule; reads go on.
+    """Begin or end a maintenance, in which only reads work.
 
-    All processes follow within five seconds. Jobs and visits in progress end first: see `waypost status`.
+    Opt-outs are still accepted; other writes are refused, and workers and the schedule pause. All processes follow
+    within five seconds. Jobs and visits in progress end first: see `waypost status`.
     """
 
     async def change(waypost: "Waypost") -> int:
