@@ -86,7 +86,7 @@ class World:
             case 5:
                 return {"/agent.json": Page(awp_manifest(host), etag='"1"')}
             case 6:
-                named = f"https://named{phase % 50}.site{number}.com"
+                named = f"https://named{phase % 5}.site{number}.com"
                 return adp_site(host, "send", name=f"Post {phase}", documentation_url=named)
             case 7 | 8:
                 return adp_site(host, "send", f"price_{phase % 5}", etag=f'"{phase}"', name=f"Post {phase}")
@@ -266,6 +266,7 @@ async def year_of(
 
 
 async def _disagreements(year: Year, copy: Store, folder: Path) -> list[str]:
+    await year.waypost.search.drain()
     compared = await year.waypost.search.verify_index()
     found = [f"index: {host}" for host in compared.wrong] + ["index: pending"] * compared.pending
     faults = await consistency.faults(year.waypost, ())
