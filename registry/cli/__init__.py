@@ -488,7 +488,7 @@ def backup(
     with_keys: Annotated[
         bool, typer.Option("--with-keys", help="Also save the private keys that sign the crawler's requests.")
     ] = False,
-    checks: Annotated[bool, typer.Option("--check", help="Then restore it into a server of its own.")] = False,
+    checks: Annotated[bool, typer.Option("--check", help="Then restore it into a temporary server.")] = False,
     data: DataFolder = None,
     as_json: AsJson = False,
 ) -> None:
@@ -516,9 +516,7 @@ def restore(
     with_keys: Annotated[
         bool, typer.Option("--with-keys", help="Leave API keys valid, and put saved signing keys back.")
     ] = False,
-    checks: Annotated[
-        bool, typer.Option("--check", help="Only try it, in a server of its own. Nothing else is changed.")
-    ] = False,
+    checks: Annotated[bool, typer.Option("--check", help="Only try it, in a temporary server.")] = False,
     data: DataFolder = None,
     as_json: AsJson = False,
 ) -> None:

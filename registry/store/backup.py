@@ -102,7 +102,7 @@ class Database:
 
     def dump(self, folder: Path, lock: int) -> dict[str, Any]:
         """Write the dump into the folder; return the facts for its manifest. pg_dump inherits the descriptor `lock`, so
-        that nobody else uses the folder while it runs. Raise BackupRefused without a schema of this program."""
+        that no other backup uses the folder meanwhile. Raise BackupRefused without a schema of this program."""
         with self._connected() as connection:
             connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
             programs = self._programs(connection, connection.info.server_version // 10_000)
@@ -257,7 +257,7 @@ def _copy(source: IO[bytes], target: IO[bytes], server: int) -> None:
 
 @contextlib.contextmanager
 def _ended(process: subprocess.Popen[bytes]) -> Iterator[None]:
-    """End the process with the block, whatever ends the block."""
+    """Wait for the process at the end of the block; kill it after an error."""
     with process:
         try:
             yield

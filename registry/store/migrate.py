@@ -74,13 +74,17 @@ def current_head() -> str:
 
 def upgrade(url: str) -> None:
     """Upgrade the database of `url`, which keeps sessions, to `current_head()`. Concurrent calls of several processes
-    run one after the other. Raise BadDatabaseUrl, StoreUnavailable."""
+    run one after the other. Raise BadDatabaseUrl, StoreUnavailable; OutdatedSchema if it has a newer schema."""
     from alembic import command
+    from alembic.migration import MigrationContext
 
     config = make_config(url)
     engine = create_engine(sqlalchemy_url(url), poolclass=NullPool)
     with translated(), engine.connect() as lock:
         lock.execute(text("SELECT pg_advisory_lock(:key)"), {"key": UPGRADE_LOCK})
+        found = MigrationContext.configure(lock).get_current_revision()
+        if found not in (None, *revisions()):
+            raise OutdatedSchema(found, current_head(), unknown=True)
         lock.commit()  # the lock belongs to the session; an open transaction would hold back vacuum meanwhile
         command.upgrade(config, "head")
 

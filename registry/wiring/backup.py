@@ -63,7 +63,7 @@ def make_backup(settings: Settings, folder: Path, *, with_keys: bool) -> BackupM
 
 
 def check_backup(folder: Path) -> BackupManifest:
-    """Restore a backup into an embedded server of its own beside the folder, compare it with its manifest, and migrate
+    """Restore a backup into a temporary embedded server beside the folder, compare it with its manifest, and migrate
     it to the schema of this program. Nothing of it stays. Raise BadBackup, BackupRefused, ProgramsUnavailable, OSError
     or one of NOT_READY."""
     manifest = read_folder(folder)
@@ -104,7 +104,7 @@ def restore_backup(settings: Settings, folder: Path, *, replaces: str | None, wi
         saved = []
         if any(listed.name == OPT_OUTS for listed in manifest.files):
             with open_file(folder, OPT_OUTS) as lines:
-                saved = read_lines(iter(lambda: lines.readline(MAX_LINE_BYTES + 1), b""))[0]  # whatever is a line there
+                saved = read_lines(iter(lambda: lines.readline(MAX_LINE_BYTES + 1), b""))[0]  # bounded lines
         # Before the database changes, so that no moment lacks them.
         missing = dict.fromkeys(line for line in (*saved, *state.opt_outs) if line not in known)
         if missing:

@@ -56,6 +56,8 @@ async def test_newer_database_is_refused(empty_database_url: str) -> None:
     engine = make_engine(empty_database_url)
     with pytest.raises(OutdatedSchema, match="newer than this program"):
         await check_schema(engine)
+    with pytest.raises(OutdatedSchema, match="newer than this program"):
+        upgrade(empty_database_url)
     await engine.dispose()
 
 
