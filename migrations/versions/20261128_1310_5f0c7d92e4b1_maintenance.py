@@ -4,7 +4,7 @@ import sqlalchemy as sa
 from alembic import op
 
 revision = "5f0c7d92e4b1"
-down_revision = "3b8e5d1f7a26"
+down_revision = "6f2d8b4c1e97"
 branch_labels = None
 depends_on = None
 
