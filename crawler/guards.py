@@ -7,7 +7,9 @@ DNS rebinding has no effect. Every redirect to another host passes through here 
 
 import asyncio
 import re
+import secrets
 import socket
+import time
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
@@ -29,6 +31,9 @@ MAX_LOOK_UPS: Final = 250
 CACHE_RESET_EVERY: Final = 1_000  # number of look-ups after which the resolver's cache is cleared
 _AI_NOSORT: Final = 1 << 7  # ARES_AI_NOSORT of ares.h, which pycares does not export
 
+RESOLVER_AWAY: Final = "resolver_away"
+"""The resolver of this machine answers nothing; that says nothing about the host."""
+
 log = structlog.get_logger(__name__)
 
 _T = TypeVar("_T")
@@ -43,7 +48,8 @@ class BadConnectTo(BadSetup):
 
 
 class ResolutionError(Exception):
-    """The name has no address. `reason` is stored: nxdomain, no_address, dns_timeout, dns_servfail ..."""
+    """The name has no address. `reason` is stored: nxdomain, no_address, dns_timeout, dns_servfail ..., or is
+    RESOLVER_AWAY."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -133,6 +139,12 @@ _REASONS: Final = {
     dns.ARES_ECONNREFUSED: "dns_unreachable",
     dns.ARES_EBADNAME: "dns_bad_name",
 }
+_UNCLEAR: Final = frozenset({"dns_timeout", "dns_servfail", "dns_refused", "dns_unreachable"})
+"""Reasons that may be the fault of the name's servers, or of this machine's resolver."""
+
+AWAY_SECONDS: Final = 5.0
+"""How long it is remembered whether the resolver answers at all: at most one question about that in this time."""
+
 _NO_RECORD: Final = frozenset({"nxdomain", "no_address"})
 """Reasons that mean that the name definitely has no such record."""
 
@@ -153,6 +165,8 @@ class Resolver(aiodns.DNSResolver):
         self._seconds = timeout
         self._slots = asyncio.Semaphore(MAX_LOOK_UPS)
         self._looked_up = 0
+        self._probe: asyncio.Task[bool] | None = None
+        self._probed_at = float("-inf")
 
     async def addresses(self, host: str) -> tuple[str, ...]:
         """Return all addresses, IPv4 first. Raise ResolutionError."""
@@ -182,9 +196,34 @@ class Resolver(aiodns.DNSResolver):
                     self._channel.reinit()  # runs in its own thread; pending queries continue
                 return await send_query()
         except TimeoutError:
-            raise ResolutionError("dns_timeout") from None
+            reason = "dns_timeout"
         except dns.DNSError as error:
-            raise ResolutionError(_REASONS.get(error.args[0], "dns_error")) from None
+            reason = _REASONS.get(error.args[0], "dns_error")
+        if reason in _UNCLEAR and await self._is_away():
+            reason = RESOLVER_AWAY
+        raise ResolutionError(reason)
+
+    async def _is_away(self) -> bool:
+        """Return whether the resolver answers nothing, so that the name's own servers are not at fault."""
+        if self._probe is None or (self._probe.done() and time.monotonic() > self._probed_at + AWAY_SECONDS):
+            self._probed_at = time.monotonic()
+            self._probe = asyncio.create_task(self._has_no_answer())
+        return await asyncio.shield(self._probe)
+
+    async def _has_no_answer(self) -> bool:
+        """Ask for a name that no cache knows; that it does not exist is an answer."""
+        try:
+            async with asyncio.timeout(self._seconds):
+                await self.query_dns(f"{secrets.token_hex(12)}.com", "A")
+        except TimeoutError:
+            reason = "dns_timeout"
+        except dns.DNSError as error:
+            reason = _REASONS.get(error.args[0], "dns_error")
+        else:
+            return False
+        if reason in _UNCLEAR:
+            log.warning("resolver.away", reason=reason)
+        return reason in _UNCLEAR
 
 
 class AddressGuard:

@@ -15,12 +15,16 @@ from scrapy.crawler import Crawler
 from scrapy.exceptions import NotSupported
 from scrapy.http import Response
 
+from crawler.guards import RESOLVER_AWAY
 from crawler.politeness import AddressBusy
 from crawler.visit import Visitor
 from registry.core.visiting.visits import DomainJob, FinishedDomain
 
 SCHEME: Final = "probe"  # `probe://example.org`: the visit of one registrable domain
 LEASED: Final = "leased_domain"  # key in `Request.meta` of the LeasedDomain to visit
+AWAY_FOR: Final = timedelta(minutes=5)
+"""Delay of a domain while this machine's resolver does not answer."""
+
 log = structlog.get_logger(__name__)
 
 
@@ -38,7 +42,7 @@ class VisitCut(Exception):
 
 
 class DeferredVisit(Exception):
-    """Too many visits wait for the domain's address; its visit is deferred by `later`."""
+    """Too many visits wait for the domain's address, or no name can be resolved; the visit is deferred by `later`."""
 
     def __init__(self, later: timedelta) -> None:
         super().__init__(later)
@@ -110,6 +114,8 @@ async def visit(visitor: Visitor, leased: LeasedDomain) -> FinishedDomain:
         visitor.running.pop(domain, None)
     if finished is None:
         raise VisitCut
+    if any(made.reason == RESOLVER_AWAY for made in finished.visits):  # guard: resolver-away
+        raise DeferredVisit(AWAY_FOR)
     return finished
 
 

@@ -144,6 +144,7 @@ _VISITS: Final[Mapping[str, tuple[str, str, str]]] = {
     "dns_unreachable": ("The name servers of the host could not be reached.", _ZONE, _DNS),
     "dns_bad_name": ("The name cannot be asked for in DNS.", _ZONE, _DNS),
     "dns_error": ("The name could not be looked up.", _ZONE, _DNS),
+    "resolver_away": ("The name servers of this registry did not answer.", _LATER, _DNS),
     "connection_refused": ("The host refuses connections on port 443.", _TRY, BOT),
     "connect_reset": ("The host ended the connection before it was made.", _TRY, BOT),
     "connect_timeout": ("The host did not accept the connection in time.", _TRY, BOT),

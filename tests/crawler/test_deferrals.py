@@ -11,8 +11,8 @@ from types import SimpleNamespace
 import pytest
 
 from crawler import politeness
-from crawler.guards import Pin
-from crawler.handler import DeferredVisit
+from crawler.guards import RESOLVER_AWAY, Pin, ResolutionError
+from crawler.handler import AWAY_FOR, DeferredVisit
 from crawler.politeness import MAX_DELAY, MIN_DELAY, PER_ADDRESS, QUEUE_FACTOR, Deferrals
 from crawler.visit import Visitor
 from registry.core.visiting.visits import FinishedDomain
@@ -101,6 +101,19 @@ async def test_sites_of_one_address_are_all_visited_if_the_flight_is_large_enoug
         async with asyncio.timeout(HANG_SECONDS):
             results = [domain_result async for domain_result in visit_all(visitor, *shared_hosts)]
     assert {domain for domain, result in results if isinstance(result, FinishedDomain)} == set(shared_hosts)
+
+
+async def test_no_host_is_recorded_as_down_while_the_resolver_is_away(
+    visiting: Visiting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with visiting({"a.example": Reply(b"", 403)}) as (_, visitor):
+
+        async def fail(_: str) -> Pin:
+            raise ResolutionError(RESOLVER_AWAY)
+
+        monkeypatch.setattr(visitor.guard, "pin", fail)
+        [(_, result)] = [domain_result async for domain_result in visit_all(visitor, "a.example")]
+    assert isinstance(result, DeferredVisit) and result.later == AWAY_FOR
 
 
 async def test_no_visit_waits_longer_than_its_lease_lasts() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from crawler import guards
-from crawler.guards import AddressGuard, ConnectTo, ResolutionError, Resolver
+from crawler.guards import RESOLVER_AWAY, AddressGuard, ConnectTo, ResolutionError, Resolver
 from tests.support.hang import HANG_SECONDS
 
 NOERROR, SERVFAIL, NXDOMAIN = 0, 2, 3
@@ -18,6 +18,7 @@ NOERROR, SERVFAIL, NXDOMAIN = 0, 2, 3
 class NameServer(asyncio.DatagramProtocol):
     def __init__(self, code: int, texts: tuple[bytes, ...]) -> None:
         self.code, self.texts = code, texts
+        self.codes: dict[str, int] = {}
         self.asked: list[str] = []
 
     def connection_made(self, transport: Any) -> None:
@@ -30,7 +31,9 @@ class NameServer(asyncio.DatagramProtocol):
             offset += 1 + data[offset]
         self.asked.append(".".join(labels))
         question = data[12 : offset + 5]
-        header = data[:2] + struct.pack("!HHHHH", 0x8180 | self.code, 1, len(self.texts), 0, 0)
+        header = data[:2] + struct.pack(
+            "!HHHHH", 0x8180 | self.codes.get(self.asked[-1], self.code), 1, len(self.texts), 0, 0
+        )
         answers = b"".join(
             b"\xc0\x0c" + struct.pack("!HHIH", 16, 1, 3_600, len(text) + 1) + bytes([len(text)]) + text
             for text in self.texts
@@ -68,6 +71,16 @@ async def test_a_failing_name_server_raises_unresolved() -> None:
     async with resolver(SERVFAIL) as (guard, _):
         with pytest.raises(ResolutionError):
             await guard.txt_records("_waypost.shop.com")
+
+
+@pytest.mark.parametrize(("others", "reason"), [(SERVFAIL, RESOLVER_AWAY), (NXDOMAIN, "dns_servfail")])
+async def test_a_resolver_that_answers_nothing_is_told_from_a_name_that_fails(others: int, reason: str) -> None:
+    async with resolver(others) as (guard, server):
+        server.codes["_waypost.shop.com"] = SERVFAIL
+        for _ in range(2):
+            with pytest.raises(ResolutionError, match=reason):
+                await guard.txt_records("_waypost.shop.com")
+        assert len(set(server.asked)) == 2  # one question about the resolver for both
 
 
 async def test_the_dns_cache_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
