@@ -19,7 +19,7 @@ from crawler.visit import Visitor
 from registry.core.visiting.visits import Lease
 from registry.outages import log_failure
 from registry.settings import Settings
-from registry.wiring import NOT_READY, HeldLock, Waypost
+from registry.wiring import NOT_READY, HeldLock, Waypost, WrongClock
 from registry.wiring.embedded_database import raise_open_files
 
 
@@ -208,6 +208,8 @@ class LeaseHolder:
             tokens = set(self._in_flight.values())
             try:
                 lost = await self._waypost.crawl.lost_leases(holder, tokens)
+            except WrongClock:  # their times would be wrong too; `lease` says so
+                lost = list(self._in_flight)
             except Exception as error:
                 log_failure(log, "lost_leases.failed", error)
                 continue

@@ -6,7 +6,7 @@ their names, then existing ones are locked in the same order, and only then host
 an insert holds no lock on an existing row; a writer that waits for a lock does not wait for an insert.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from datetime import datetime, timedelta
 from typing import Final, NamedTuple
 from uuid import UUID
@@ -15,7 +15,8 @@ from sqlalchemy import func, select, text
 from sqlalchemy.dialects.postgresql import insert
 
 from registry.core.reading.plain_text import line
-from registry.store.engine import listed
+from registry.store.engine import StoreUnavailable, listed
+from registry.store.primary import is_settled
 from registry.store.records import DomainRecord
 from registry.store.repository import Repository
 from registry.store.tables import DomainRow
@@ -155,6 +156,10 @@ WHERE d.domain = l.domain AND d.attempts < :most AND (d.lease_token IS NULL OR d
 """)
 
 
+class WrongClock(StoreUnavailable):
+    """The clock of this machine, or of the database's, is wrong. The message says by how much they differ."""
+
+
 class NamedHost(NamedTuple):
     """A canonical host with its domain. `ordinal`: number of hosts of the same load that are visited before it."""
 
@@ -209,6 +214,14 @@ class Domains(Repository):
         bound["only"] = None if only is None else listed(only)
         return sorted(domain for (domain,) in await self._driver.rows(_TAKE, bound))
 
+    async def check_clock(self, clock: Callable[[], datetime], most: timedelta) -> None:
+        """Raise WrongClock if the clock and the database's differ by more than `most`."""
+        before = clock()
+        [(at,)] = await self._driver.rows("SELECT clock_timestamp()")
+        ahead = (before - at if before > at else min(clock() - at, timedelta())).total_seconds()
+        if abs(ahead) > most.total_seconds():
+            raise WrongClock(f"this machine's clock is {ahead:+.0f} s from the database's: set them by NTP")
+
     async def due_by(self, domains: Collection[str], *, due: datetime, now: datetime) -> None:
         """Make domains due at `due` at the latest. Running leases and domains set aside are left unchanged."""
         bound = {"domains": list(domains), "due": due, "now": now, "most": MAX_ATTEMPTS}
@@ -250,7 +263,10 @@ class Domains(Repository):
         await self._execute(_SET_ASIDE, bound)
 
     async def orphans(self) -> list[tuple[str, int]]:
-        """Lock and return (domain, attempts) of leases whose holder's advisory lock, and so its process, has gone."""
+        """Lock and return (domain, attempts) of leases whose holder's advisory lock, and so its process, has gone. None
+        right after a promotion: the new primary has no locks yet, and the holders may still visit."""
+        if not is_settled():
+            return []
         return [(domain, number) for domain, number in await self._execute(_ORPHANS, {"locks": LEASE_LOCKS})]
 
     async def next_due(self) -> datetime | None:

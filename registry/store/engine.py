@@ -23,6 +23,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 
 from registry.outages import Outage
+from registry.store.primary import connect_to_latest
 
 
 class StoreUnavailable(ConnectionError):
@@ -304,11 +305,11 @@ class WatchedConnection(psycopg.AsyncConnection[Any]):
             self.pgconn.finish()
             raise NoAnswer(f"the database has not answered for {limit:.0f} seconds")
 
-    async def notices(self) -> AsyncIterator[psycopg.Notify]:
+    async def notices(self, quiet_seconds: float = ANSWER_SECONDS) -> AsyncIterator[psycopg.Notify]:
         """Yield notifications until the session ends, which raises the driver's error: within milliseconds if the
-        server ended it, after twice ANSWER_SECONDS if the server says nothing."""
+        server ended it, after `quiet_seconds` and `answer_seconds` if the server says nothing."""
         while True:
-            async for notice in self.notifies(timeout=ANSWER_SECONDS):
+            async for notice in self.notifies(timeout=quiet_seconds):
                 yield notice
             await self.execute("SELECT 1")
 
@@ -331,13 +332,19 @@ class WatchedConnection(psycopg.AsyncConnection[Any]):
 async def connect(
     conninfo: str, *, name: str, answer_seconds: float | None = None, prepares: bool = True, **options: Any
 ) -> WatchedConnection:
-    """Return a new connection. `name`: shown in pg_stat_activity. `prepares`: whether to prepare statements that are
-    repeated, which needs a session. Raise the driver's errors."""
-    connection = await WatchedConnection.connect(
-        conninfo, application_name=name, prepare_threshold=5 if prepares else None, **options
-    )
-    connection.conninfo, connection.answer_seconds = conninfo, answer_seconds
-    return connection
+    """Return a new connection, of several servers to the current primary. `name`: shown in pg_stat_activity.
+    `prepares`: whether to prepare statements that are repeated, which needs a session. Raise the driver's errors."""
+    for key in ("host", "hostaddr", "port"):  # SQLAlchemy's, of all servers
+        options.pop(key, None)
+
+    async def connect_one(host: str) -> WatchedConnection:
+        connection = await WatchedConnection.connect(
+            host, application_name=name, prepare_threshold=5 if prepares else None, **options
+        )
+        connection.conninfo, connection.answer_seconds = conninfo, answer_seconds
+        return connection
+
+    return await connect_to_latest(connect_one, conninfo)
 
 
 def encode(value: Any) -> str:

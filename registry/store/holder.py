@@ -14,7 +14,6 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from registry.store.domains import LEASE_LOCKS
 from registry.store.engine import (
-    ANSWER_SECONDS,
     WatchedConnection,
     connect,
     session_conninfo,
@@ -22,6 +21,7 @@ from registry.store.engine import (
     translated,
     unavailable,
 )
+from registry.store.primary import until_settled
 
 CHECK_LOCKS: Final = 0x77617904
 TARGET_LOCKS: Final = 0x77617902
@@ -30,6 +30,9 @@ LEAD: Final = "lead"
 """A name beside those of the jobs. The process that holds its lock runs the schedule."""
 
 STAND_BY_SECONDS: Final = 1.0
+HEARTBEAT_SECONDS: Final = 2.0
+HEARTBEAT_ANSWER_SECONDS: Final = 6.0
+"""Time for an answer. With HEARTBEAT_SECONDS it is less than `primary.NOTICE_SECONDS`."""
 LOCK_OPTIONS: Final = "-c tcp_keepalives_idle=20 -c tcp_keepalives_interval=10 -c tcp_keepalives_count=3"
 """Options of a session that holds a lock. Some poolers refuse them."""
 
@@ -60,10 +63,10 @@ class HeldLock:
         return True
 
     async def until_lost(self) -> None:
-        """Return when the session has ended: within milliseconds if the server closed it, within 20 s if the server or
+        """Return when the session has ended: within milliseconds if the server closed it, within 8 s if the server or
         the network is silent. The connection cannot be used for anything else meanwhile."""
         with suppress(psycopg.Error):
-            async for _ in self._connection.notices():
+            async for _ in self._connection.notices(HEARTBEAT_SECONDS):
                 pass
 
 
@@ -160,12 +163,12 @@ async def _fetch_backend(connection: WatchedConnection) -> object:
 
 
 async def _connect(conninfo: str) -> WatchedConnection:
-    """Return a session outside the pool. If the network goes silent, the holder notices within 20 s; the server
-    notices, and frees the locks, after 50 s."""
-    return await connect(
+    """Return a session outside the pool. If the network goes silent, the holder notices within 8 s; the server notices,
+    and frees the locks, after 50 s. After a promotion, wait until no process holds locks of the old primary."""
+    connection = await connect(
         conninfo,
         name="waypost lock",
-        answer_seconds=ANSWER_SECONDS,
+        answer_seconds=HEARTBEAT_ANSWER_SECONDS,
         prepares=False,  # while it is not known whether sessions are shared
         autocommit=True,
         keepalives_idle=10,
@@ -173,6 +176,8 @@ async def _connect(conninfo: str) -> WatchedConnection:
         keepalives_count=2,
         options=LOCK_OPTIONS,
     )
+    await until_settled()
+    return connection
 
 
 @asynccontextmanager

@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Callable, Collection, Mapping
 from datetime import UTC, datetime, timedelta
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from registry.actions import Clock
 from registry.actions.access import AccessActions
@@ -36,16 +36,19 @@ from registry.actions.webhooks import WebhookActions
 from registry.core.model.listing import SearchUnavailable
 from registry.settings import Settings
 from registry.store import migrate
+from registry.store.domains import WrongClock as WrongClock  # the crawler catches it
 from registry.store.embedded_postgres.server import EmbeddedUnavailable
-from registry.store.engine import ANSWER_SECONDS, make_engine
+from registry.store.engine import ANSWER_SECONDS, connect, make_engine, session_conninfo
 from registry.store.engine import BadDatabaseUrl as BadDatabaseUrl  # the interfaces catch it
 from registry.store.engine import StoreUnavailable as StoreUnavailable  # the interfaces catch it
 from registry.store.holder import HeldLock as HeldLock  # the interfaces name it
 from registry.store.holder import SessionsUnusable, check_sessions
 from registry.store.migrate import OutdatedSchema as OutdatedSchema  # the interfaces catch it
 from registry.store.opt_out_file import OptOutFile
+from registry.store.primary import split, watch
 from registry.store.recorded import RecordedListener
 from registry.store.unit_of_work import Store
+from registry.tasks import running_beside
 from registry.wiring import space
 from registry.wiring.compute import ComputePool
 from registry.wiring.embedded_database import database_url as database_url  # the command line uses it
@@ -62,6 +65,10 @@ if TYPE_CHECKING:
     from registry.actions.queries.discover import SearchActions
 
 _log = logging.getLogger(__name__)
+
+
+MAX_SKEW: Final = timedelta(seconds=30)
+"""Difference from the database's clock with which a worker takes no leases: half of the shortest lease."""
 
 
 def utc_now() -> datetime:
@@ -98,7 +105,9 @@ class Waypost:
         self.frontier = FrontierActions(store, clock, exempt)
         self.recorded = listener  # waits until a visit is recorded
         # lease domains to a crawler, record the results
-        self.crawl = CrawlActions(store, clock, timedelta(seconds=settings.lease_seconds), settings.call_checks)
+        max_skew = MAX_SKEW if clock is utc_now else None
+        lease_for = timedelta(seconds=settings.lease_seconds)
+        self.crawl = CrawlActions(store, clock, lease_for, settings.call_checks, max_skew)
         self.opt_outs = OptOutActions(store, clock, exempt)  # requests not to be visited, and their effects
         self.site_checks = SiteCheckActions(store, clock, exempt)  # visits on request that change nothing
         self.access = AccessActions(store, clock)  # operators: API keys, holds, the audit log
@@ -206,6 +215,9 @@ async def open_waypost(settings: Settings, *, clients_wait: bool = False) -> Asy
             )
             store = Store(engine, OptOutFile(opt_out_path(settings)))
             stack.push_async_callback(store.close)
+            if len(split(sessions := session_conninfo(engine))) > 1:
+                look = partial(connect, sessions, name="waypost look", answer_seconds=ANSWER_SECONDS)
+                await stack.enter_async_context(running_beside(watch(look)))
             await migrate.check_schema(engine)
             await check_sessions(engine)
             await _replay_own_file(store)  # guard: opt-outs-replayed

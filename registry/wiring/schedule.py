@@ -265,28 +265,37 @@ class Schedule:
     async def _run_due(self, hold: HeldLock) -> None:
         lost, self._has_lost_lead = asyncio.create_task(hold.until_lost()), False
         running: dict[str, asyncio.Task[RunRecord | None]] = {}
+        starting = asyncio.create_task(self._start_due(lost, running))
         try:
-            while not lost.done():
-                pause = LOOK_SECONDS
-                for job in self._jobs.values() if self._waypost.mode.message is None else ():
-                    if job.name in running or (due := (await self._job_status(job)).next_at) is None:
-                        continue
-                    if (wait := (due - utc_now()).total_seconds()) <= 0:
-                        running[job.name] = asyncio.create_task(self._run(job))
-                    pause = min(pause, wait) if wait > 0 else pause
-                await asyncio.wait({lost, *running.values()}, timeout=pause, return_when=asyncio.FIRST_COMPLETED)
-                for name in [name for name, task in running.items() if task.done()]:
-                    ended = running.pop(name)
-                    if not ended.cancelled() and (error := ended.exception()) is not None:
-                        # it could not start (no database); the next check retries it
-                        log_failure(log, "job.not_started", error, job=name)
-                await asyncio.wait({lost}, timeout=AGAIN_SECONDS)  # a job that another process runs stays due
-            log.warning("leader.lost", reason="the database ended the session")
+            await asyncio.wait({lost, starting}, return_when=asyncio.FIRST_COMPLETED)
+            why = "the database ended the session" if lost.done() else "the database does not answer"
+            log.warning("leader.lost", reason=why)
+            if not lost.done():
+                await starting  # raises: no database
         finally:
             self._has_lost_lead = lost.done()
-            for task in (lost, *running.values()):
+            tasks = (lost, starting, *running.values())
+            for task in tasks:
                 task.cancel()
-            await asyncio.gather(lost, *running.values(), return_exceptions=True)
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _start_due(self, lost: asyncio.Task[None], running: dict[str, asyncio.Task[RunRecord | None]]) -> None:
+        """Start jobs when they are due, until the lead is lost. Raise one of NOT_READY."""
+        while not lost.done():
+            pause = LOOK_SECONDS
+            for job in self._jobs.values() if self._waypost.mode.message is None else ():
+                if job.name in running or (due := (await self._job_status(job)).next_at) is None:
+                    continue
+                if (wait := (due - utc_now()).total_seconds()) <= 0:
+                    running[job.name] = asyncio.create_task(self._run(job))
+                pause = min(pause, wait) if wait > 0 else pause
+            await asyncio.wait({lost, *running.values()}, timeout=pause, return_when=asyncio.FIRST_COMPLETED)
+            for name in [name for name, task in running.items() if task.done()]:
+                ended = running.pop(name)
+                if not ended.cancelled() and (error := ended.exception()) is not None:
+                    # it could not start (no database); the next check retries it
+                    log_failure(log, "job.not_started", error, job=name)
+            await asyncio.wait({lost}, timeout=AGAIN_SECONDS)  # a job that another process runs stays due
 
     async def _job_status(self, job: Job) -> JobStatus:
         return await _job_status(self._waypost, self._tools.settings, job)

@@ -9,13 +9,15 @@ from pathlib import Path
 import pytest
 
 from registry.actions.frontier.submit import MAX_WAITING
+from registry.actions.recording.record import CrawlActions
 from registry.core.names.domains import InvalidName
 from registry.core.visiting.shares import Standing
 from registry.core.visiting.visits import FinishedDomain
-from registry.store.domains import MAX_ATTEMPTS, SUSPECT_FOR
+from registry.store.domains import MAX_ATTEMPTS, SUSPECT_FOR, WrongClock
 from registry.store.holder import hold_leases
 from registry.store.records import CandidateRecord, OptOutRecord
 from registry.store.unit_of_work import Store
+from registry.wiring import MAX_SKEW, utc_now
 from tests.support.builders import (
     DAY,
     HOUR,
@@ -75,6 +77,20 @@ async def test_an_expired_lease_is_taken_again_and_its_first_holder_cannot_compl
         store, second_lease.token, [finish(second_lease.domains[0], {"a.com": adp_site("a.com")})], now=NOW
     )
     assert (second_recorded.lost, second_recorded.listed) == ([], ["a.com"])
+
+
+@pytest.mark.parametrize("off", [DAY, -DAY])
+async def test_a_worker_with_a_wrong_clock_takes_no_lease_and_gives_up_those_it_has(
+    store: Store, off: timedelta
+) -> None:
+    await _seed(store, "a.com")
+    wrong = CrawlActions(store, lambda: utc_now() + off, LEASE_FOR, "owned", MAX_SKEW)
+    with pytest.raises(WrongClock, match=f"is .{DAY.total_seconds():.0f} s"):
+        await wrong.lease(limit=1, holder=1)
+    lease = await CrawlActions(store, utc_now, LEASE_FOR, "owned", MAX_SKEW).lease(limit=1, holder=1)
+    assert lease is not None
+    with pytest.raises(WrongClock):
+        await wrong.lost_leases(1, [lease.token])
 
 
 async def test_a_second_record_of_a_lease_waits_and_finds_it_released(store: Store) -> None:

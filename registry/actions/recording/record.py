@@ -138,12 +138,13 @@ async def _known_of(uow: UnitOfWork, names: Collection[str]) -> Known:
 @dataclass(eq=False)
 class CrawlActions:
     """What a crawler does with the store: it leases domains and records their visits. `_lease_for`: how long a lease
-    lasts. `_call_checks`: which hosts have their addresses for calls checked."""
+    lasts. `_call_checks`: which hosts have their addresses for calls checked. `_max_skew`: of the clock."""
 
     _store: Store
     _clock: Clock
     _lease_for: timedelta
     _call_checks: CallChecks = "owned"
+    _max_skew: timedelta | None = None
 
     next_due = call_of(lambda uow: uow.domains.next_due)
 
@@ -154,13 +155,14 @@ class CrawlActions:
     async def lease(self, *, limit: int, holder: int, only: Collection[str] | None = None) -> Lease | None:
         """Lease at most `limit` domains, new ones first, then the longest overdue; None if nothing is due or this is a
         mirror. `holder`: id of the worker's `hold_leases`, by which `recover` notices that the worker died. `only`:
-        lease only the domains of these hosts."""
+        lease only the domains of these hosts. Raise WrongClock: leases of others would seem to have ended."""
         now = self._clock()
         token, until = uuid4(), now + self._lease_for
         domains = None if only is None else {registrable_domain(host) for host in only}
         async with self._store.begin() as uow:
             if await uow.mirroring.get() is not None:  # guard: mirror-visits-nothing
                 return None
+            await self._check_clock(uow)
             leased = await uow.domains.take(limit=limit, now=now, until=until, token=token, holder=holder, only=domains)
             jobs = await make_jobs(uow, leased, now, self._call_checks) if leased else ()
             if idle := set(leased) - {job.domain for job in jobs}:
@@ -180,9 +182,16 @@ class CrawlActions:
 
     async def lost_leases(self, holder: int, tokens: Collection[UUID]) -> list[str]:
         """Return domains that the worker's session holds but none of these leases does. They were removed or opted out
-        since, so the results of their visits will be discarded."""
+        since, so the results of their visits will be discarded. Raise WrongClock."""
+        if not tokens:
+            return []
         async with self._store.read() as uow:
-            return await uow.domains.fenced(holder, tokens) if tokens else []
+            await self._check_clock(uow)
+            return await uow.domains.fenced(holder, tokens)
+
+    async def _check_clock(self, uow: UnitOfWork) -> None:
+        if self._max_skew is not None:  # guard: wrong-clock
+            await uow.domains.check_clock(self._clock, self._max_skew)
 
     async def recover(self) -> int:
         """Free the leases of dead workers; return their number."""

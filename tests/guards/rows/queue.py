@@ -26,6 +26,18 @@ GUARDS: Final = (
         (f"{_LEASE}test_a_second_record_of_a_lease_waits_and_finds_it_released",),
     ),
     Guard(
+        "wrong-clock",
+        "no lease by a wrong clock",
+        NEVER,
+        (f"{_LEASE}test_a_worker_with_a_wrong_clock_takes_no_lease_and_gives_up_those_it_has",),
+    ),
+    Guard(
+        "resolver-away",
+        "no host is down because the resolver is away",
+        NEVER,
+        ("tests/crawler/test_deferrals.py::test_no_host_is_recorded_as_down_while_the_resolver_is_away",),
+    ),
+    Guard(
         "batch-halved",
         "a batch that fails is halved",
         Edit("if not .*:(?=  #)", "if True:"),
