@@ -1,7 +1,7 @@
 # Two commands on a fresh machine, in any order: `make demo`, `make test`. Needs Python 3.11-3.13 with pip, and make;
 # uv is brought along. `make demo` installs without the tools of development: half the size.
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast test-long check docs bench bench-crawl bench-relevance clean ssrf torture guards torture-kill torture-api conformance chart screenshots year release containers
+.PHONY: help demo test test-fast test-long check docs bench bench-crawl bench-relevance clean ssrf torture guards torture-kill torture-api conformance chart screenshots year release containers failover chaos
 
 PYTHON ?= python3
 PORT   ?= 8000
@@ -56,8 +56,15 @@ torture-api: .venv/.done ## all attacks on the API at once beside honest clients
 
 year: .venv/.done        ## a year of a registry on a simulated clock: a million visits, everything stays flat and agrees (YEAR="--domains 4000"; hours)
 	.venv/bin/python -m tests.flow.year $(YEAR)
+
 containers: .venv/.done  ## docker-compose.yml in an engine of its own: up, crawl, upgrade, scale, kill, restore (Docker, podman; minutes)
 	$(PYTEST) -n 0 -x -s -v tests/containers
+
+failover: .venv/.done    ## the primary of a working registry killed, frozen, cut off, its standby promoted (root, PostgreSQL; 10 minutes)
+	.venv/bin/python -m pytest -n0 -rs -s tests/chaos/test_failover.py
+
+chaos: .venv/.done       ## frozen workers, wrong clocks, no DNS, a slow database (root, PostgreSQL, faketime; 15 minutes)
+	.venv/bin/python -m pytest -n0 -rs -s tests/chaos/test_chaos.py
 
 conformance: .venv/.done ## independent verifiers of every interface; installs them into .tools (CONFORMANCE="mcp --all")
 	.venv/bin/python -m tests.conformance $(CONFORMANCE)

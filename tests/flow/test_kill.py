@@ -53,11 +53,12 @@ def manifest(host: str) -> bytes:
 class Web(Sites):
     """Answer slowly. A visit uses one connection to a host, so requests on an older connection show a second visit."""
 
-    def __init__(self) -> None:
-        super().__init__(dict.fromkeys(HOSTS, self.answer_slowly))
+    def __init__(self, hosts: Sequence[str] = HOSTS, pause: float = PAUSE) -> None:
+        super().__init__(dict.fromkeys(hosts, self.answer_slowly))
+        self._pause = pause
 
     async def answer_slowly(self, exchange: Exchange) -> None:
-        await asyncio.sleep(PAUSE)
+        await asyncio.sleep(self._pause)
         is_manifest = exchange.path == "/.well-known/agent"
         reply = Reply(manifest(exchange.host)) if is_manifest else Reply(b"nothing here", 404, "text/plain")
         await exchange.send(reply.encode())
