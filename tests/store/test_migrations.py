@@ -16,7 +16,7 @@ from registry.store.migrate import (
     upgrade,
 )
 
-RELEASED = "3b8e5d1f7a26"
+RELEASED = "5f0c7d92e4b1"
 """The newest revision of the latest release, or of the commit that its tag will name."""
 
 CONTRACTS = ("op.drop_", "DROP ", "RENAME ", "op.rename_", "SET NOT NULL", "op.alter_column")
