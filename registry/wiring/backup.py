@@ -135,7 +135,7 @@ def _restore_keys(settings: Settings, folder: Path, manifest: BackupManifest) ->
 def _database(settings: Settings) -> Iterator[Database]:
     url, release = database_url(settings)
     try:
-        yield Database(url, is_embedded=settings.database_url is None)
+        yield Database(settings.session_url or url, is_embedded=settings.database_url is None)
     finally:
         release()
 
