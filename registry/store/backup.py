@@ -57,7 +57,7 @@ BEGIN
     FROM pg_class c WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p', 'v', 'm', 'f', 'S')
       AND NOT EXISTS (  -- of an extension, or part of another one: sequences of columns, partitions
         SELECT FROM pg_depend d
-        WHERE d.classid = 'pg_class'::regclass AND d.objid = c.oid AND d.deptype IN ('e', 'i', 'a')
+        WHERE d.classid = 'pg_class'::regclass AND d.objid = c.oid AND d.objsubid = 0 AND d.deptype IN ('e', 'i', 'a')
       )
   LOOP
     EXECUTE format('DROP %s IF EXISTS public.%I CASCADE', entry.kind, entry.relname);

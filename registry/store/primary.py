@@ -66,8 +66,8 @@ async def until_settled() -> None:
 
 
 async def connect_to_latest(connect: Callable[[str], Awaitable[_C]], conninfo: str) -> _C:
-    """Return a connection by `connect` to the server in `conninfo` with the latest timeline. Raise the driver's
-    errors; OperationalError also if only an old primary answers."""
+    """Return a connection by `connect` to the server in `conninfo` with the latest timeline; of several, to the first
+    that is named. Raise the driver's errors; OperationalError also if only an old primary answers."""
     attempts = [asyncio.ensure_future(_open(connect, host)) for host in split(conninfo)]
     waiting, opened = set(attempts), dict[_C, _Place | None]()
     try:
@@ -75,7 +75,7 @@ async def connect_to_latest(connect: Callable[[str], Awaitable[_C]], conninfo: s
             done, waiting = await asyncio.wait(
                 waiting, timeout=OTHERS_SECONDS if opened else None, return_when=asyncio.FIRST_COMPLETED
             )
-            opened |= dict(attempt.result() for attempt in done if attempt.exception() is None)
+            opened = dict(attempt.result() for attempt in attempts if attempt.done() and attempt.exception() is None)
             if not done:
                 break
         if not opened:

@@ -59,8 +59,9 @@ class Frozen:
 
 @pytest.fixture
 async def registry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Frozen]:
-    for module in (engine, holder, lane, wiring):
+    for module in (engine, lane, wiring):
         monkeypatch.setattr(module, "ANSWER_SECONDS", LIMIT)
+    monkeypatch.setattr(holder, "HEARTBEAT_ANSWER_SECONDS", LIMIT)
     monkeypatch.setattr(engine, "SILENCE_SECONDS", LIMIT)
     monkeypatch.setattr(engine, "CONNECT_SECONDS", LIMIT)
     with own_server() as (url, data):
@@ -116,8 +117,9 @@ async def test_a_long_statement_goes_on_while_the_server_answers_others(registry
 
 
 async def test_a_frozen_host_is_left_for_the_next(registry: Frozen, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (engine, holder, lane):
+    for module in (engine, lane):
         monkeypatch.setattr(module, "ANSWER_SECONDS", HANG_SECONDS)
+    monkeypatch.setattr(holder, "HEARTBEAT_ANSWER_SECONDS", HANG_SECONDS)
     with own_server() as (other, _):
         hosts = [str(sqlalchemy_url(url).query["host"]) for url in (registry.url, other)]
         url = sqlalchemy_url(registry.url).update_query_dict({"host": ",".join(hosts), "connect_timeout": "2"})
