@@ -1,8 +1,7 @@
 """All settings, with their defaults and descriptions. docs/settings.md is generated from here.
 
-They are read from environment variables with the prefix WAYPOST_; DATABASE_URL, DATABASE_SESSION_URL and the MEILI_
-variables have no prefix.
-No other module reads settings from os.environ.
+They are read from environment variables with the prefix WAYPOST_; DATABASE_URL, DATABASE_SESSION_URL,
+DATABASE_READ_URL and the MEILI_ variables have no prefix. No other module reads settings from os.environ.
 """
 
 import ast
@@ -60,6 +59,10 @@ class Settings(BaseSettings):
     database_session_url: SecretStr | None = Field(default=None, validation_alias=_unprefixed("database_session_url"))
     """The same database without the pooler, if DATABASE_URL names a pooler that shares sessions (PgBouncer in
     transaction mode): for locks, notifications and migrations."""
+    database_read_url: SecretStr | None = Field(default=None, validation_alias=_unprefixed("database_read_url"))
+    """A replica of DATABASE_URL from which answers read services. Several hosts: a standby is preferred."""
+    read_staleness: float = Field(default=2, gt=0, le=60)
+    """Seconds that a read from the replica may be behind. If it is further behind, or away, the primary is read."""
     database_pool: int = Field(default=10, ge=1, le=1_000)
     """Connections to the database that one process keeps open in its pool; see operations.md for others."""
     database_overflow: int = Field(default=10, ge=0, le=1_000)
@@ -307,6 +310,13 @@ class Settings(BaseSettings):
         return f"+{self.contact}" + (f"; {self.contact_email}" if self.contact_email else "")
 
     @property
+    def read_url(self) -> str | None:
+        """Return where answers may be read, if that is not DATABASE_URL."""
+        if self.database_url is None or self.database_read_url is None:
+            return None
+        return self.database_read_url.get_secret_value()
+
+    @property
     def session_url(self) -> str | None:
         """Return where sessions last as long as their connection, if that is not DATABASE_URL."""
         if self.database_url is None or self.database_session_url is None:
@@ -318,7 +328,7 @@ class Settings(BaseSettings):
 
         The master key is left out: only the command that makes keys from it needs it.
         """
-        environment = {"DATABASE_URL": "", "DATABASE_SESSION_URL": ""}
+        environment = {"DATABASE_URL": "", "DATABASE_SESSION_URL": "", "DATABASE_READ_URL": ""}
         for name in type(self).model_fields:
             value = getattr(self, name)
             if value is None or name == "meili_master_key":

@@ -182,16 +182,16 @@ def shares_sessions(engine: AsyncEngine) -> bool:
     return session_conninfo(engine) != libpq(engine.url)
 
 
-def sqlalchemy_url(url: str, variable: str = "DATABASE_URL") -> URL:
+def sqlalchemy_url(url: str, variable: str = "DATABASE_URL", prefers: str = "read-write") -> URL:
     """Return the URL of a database for SQLAlchemy: several hosts and ports as lists in its query.
 
     `url`: libpq's URL (postgresql://a:5432,b:5433/name), its connection string (host=a,b), or SQLAlchemy's URL
-    (postgresql+psycopg:///name?host=a:5432&host=b:5433). Of several hosts, the writable one is used unless
-    `target_session_attrs` says otherwise. Raise BadDatabaseUrl, which names `variable`.
+    (postgresql+psycopg:///name?host=a:5432&host=b:5433). `prefers`: the `target_session_attrs` of several hosts, if
+    neither `url` nor the environment says otherwise. Raise BadDatabaseUrl, which names `variable`.
     """
     try:
         options = _options(url)
-        _complete(options)
+        _complete(options, prefers)
         fields: dict[str, Any] = {name: options.pop(key) for key, name in _FIELDS.items() if key in options}
         if re.fullmatch(r"[\w.:-]+", options.get("host", "")):  # others stand in the query
             fields |= {"host": options.pop("host"), "port": int(options.pop("port", 0)) or None}
@@ -241,7 +241,7 @@ def _host_and_port(text: str) -> tuple[str, str]:
     return match["ip"] or match["host"], match["port"] or ""
 
 
-def _complete(options: dict[str, str]) -> None:
+def _complete(options: dict[str, str], prefers: str) -> None:
     """Give each host its port, and several hosts their `target_session_attrs`. Raise ValueError."""
     defaults = {option.keyword.decode(): (option.val or b"").decode() for option in pq.Conninfo.get_defaults()}
     if "hostaddr" in options:
@@ -257,7 +257,7 @@ def _complete(options: dict[str, str]) -> None:
     if any(ports):
         options["port"] = ",".join(ports)
     if len(hosts) > 1 and defaults["target_session_attrs"] == "any":
-        options.setdefault("target_session_attrs", "read-write")
+        options.setdefault("target_session_attrs", prefers)
     is_one = len(hosts) == 1 and "service" not in options  # the hosts of a service are in its file
     seconds = str(CONNECT_SECONDS if is_one else CONNECT_SECONDS_EACH)
     options.setdefault("connect_timeout", defaults["connect_timeout"] or seconds)

@@ -46,12 +46,7 @@ class QueryPool:
         deadline = asyncio.get_running_loop().time() + ANSWER_SECONDS
         with translated():
             try:
-                async with asyncio.timeout_at(deadline):
-                    await self._slots.acquire()
-                try:
-                    return await self._query(statement, bound, deadline)
-                finally:
-                    self._slots.release()
+                return await self.fetch(statement, bound, deadline)
             except (NoAnswer, TimeoutError):
                 reason = f"the database has not answered for {ANSWER_SECONDS} seconds"
                 UNREACHABLE.failed(reason)
@@ -61,29 +56,39 @@ class QueryPool:
         while self._idle:
             await self._idle.pop().connection.close()
 
-    async def _query(self, statement: LiteralString, bound: dict[str, Any], deadline: float) -> list[Row]:
-        while self._idle:
-            try:
-                return await self._run(self._idle.pop(), statement, bound, deadline)
-            except NoAnswer:
-                raise
-            except _CONNECTION_LOST as error:
-                raise_cancellation(error)
-                continue  # a server restart cuts all idle connections; pinging each time would cost more
+    async def fetch(self, statement: LiteralString, bound: dict[str, Any], deadline: float) -> list[Row]:
+        """Do what `rows` does until `deadline`, but raise the driver's errors, or TimeoutError before the statement was
+        sent. `deadline`: in seconds of the event loop's clock."""
         async with asyncio.timeout_at(deadline):
-            cursor = await self._connect()
-        return await self._run(cursor, statement, bound, deadline)
+            await self._slots.acquire()
+        try:
+            while self._idle:
+                try:
+                    return await self._run(self._idle.pop(), statement, bound, deadline)
+                except (NoAnswer, psycopg.errors.SerializationFailure):
+                    raise
+                except _CONNECTION_LOST as error:
+                    raise_cancellation(error)
+                    continue  # a server restart cuts all idle connections; pinging each time would cost more
+            async with asyncio.timeout_at(deadline):
+                cursor = await self._connect()
+            return await self._run(cursor, statement, bound, deadline)
+        finally:
+            self._slots.release()
 
     async def _run(
         self, cursor: psycopg.AsyncCursor[Row], statement: LiteralString, bound: dict[str, Any], deadline: float
     ) -> list[Row]:
-        """Run the statement. Keep the connection only if nothing failed. `deadline`: in seconds of the event loop's
-        clock; cancelling a statement instead would wait for a server that says nothing."""
+        """Run the statement. Keep the connection if nothing failed, or if only the statement was cancelled in favour of
+        a standby's replay. Cancelling at the deadline instead would wait for a server that says nothing."""
         connection = cast(WatchedConnection, cursor.connection)
         connection.answer_seconds = max(deadline - asyncio.get_running_loop().time(), 0)
         try:
             await cursor.execute(statement, bound, prepare=True)
             rows = await cursor.fetchall()
+        except psycopg.errors.SerializationFailure:
+            self._idle.append(cursor)
+            raise
         except BaseException:
             await connection.close()
             raise

@@ -15,7 +15,7 @@ from registry.store.catalogue import Catalogue
 from registry.store.claims import Claims, OwnerSettings
 from registry.store.documents import Documents
 from registry.store.domains import Domains
-from registry.store.engine import libpq, shares_sessions, translated
+from registry.store.engine import libpq, shares_sessions, sqlalchemy_url, translated
 from registry.store.feed import Feed
 from registry.store.feedback import FeedbackTable
 from registry.store.forgetting import Forgetting
@@ -32,6 +32,7 @@ from registry.store.pruning import Pruning
 from registry.store.public_records import PublicRecords
 from registry.store.reference import References
 from registry.store.rehoming import Rehoming
+from registry.store.replica import ReplicaPool
 from registry.store.reports import ReportTable
 from registry.store.search_notes import SearchNotes
 from registry.store.services import Services
@@ -92,11 +93,22 @@ class Store:
     """The database. `engine` comes from `make_engine` and is closed with the store. `cards` reads services for answers
     through the connections of `lane`, outside of any transaction."""
 
-    def __init__(self, engine: AsyncEngine, opt_out_file: OptOutFile | None = None) -> None:
-        """Open the store. `opt_out_file`: where opt-outs are written before they are committed."""
+    def __init__(
+        self,
+        engine: AsyncEngine,
+        opt_out_file: OptOutFile | None = None,
+        *,
+        read_url: str | None = None,
+        staleness: float = 2,
+    ) -> None:
+        """Open the store. `opt_out_file`: where opt-outs are written before they are committed. `read_url`: a replica
+        for `cards`, used while it is at most `staleness` seconds behind. Raise BadDatabaseUrl."""
         self.opt_out_file = opt_out_file
         self.engine = engine
         self.lane = QueryPool(libpq(engine.url), prepares=not shares_sessions(engine))
+        if read_url is not None:
+            replica = sqlalchemy_url(read_url, "DATABASE_READ_URL", "prefer-standby")
+            self.lane = ReplicaPool(libpq(replica), self.lane, staleness)
         self.cards = Cards(self.lane)
         self._autocommit = engine.execution_options(isolation_level="AUTOCOMMIT")
 

@@ -213,7 +213,12 @@ async def open_waypost(settings: Settings, *, clients_wait: bool = False) -> Asy
                 session_url=settings.session_url,
                 answer_seconds=ANSWER_SECONDS if clients_wait else None,
             )
-            store = Store(engine, OptOutFile(opt_out_path(settings)))
+            store = Store(
+                engine,
+                OptOutFile(opt_out_path(settings)),
+                read_url=settings.read_url,
+                staleness=settings.read_staleness,
+            )
             stack.push_async_callback(store.close)
             if len(split(sessions := session_conninfo(engine))) > 1:
                 look = partial(connect, sessions, name="waypost look", answer_seconds=ANSWER_SECONDS)
