@@ -24,6 +24,7 @@ from tests.support.builders import DAY, NOW, Page, adp_site, again, crawl
 from tests.support.cluster import own_server
 from tests.support.database import until_true
 from tests.support.hang import HANG_SECONDS
+from tests.support.pooler import needs_pgbouncer, pooled
 
 pytestmark = pytest.mark.slow
 
@@ -247,6 +248,13 @@ async def test_what_is_no_standby_of_the_database_is_not_read(
         "nobody": (standby.primary, standby.url + "-nobody"),
     }[other]
     await assert_unused(primary, read_url, reason)
+
+
+@needs_pgbouncer
+async def test_a_pooler_is_not_read(standby: Standby, store: Store) -> None:
+    """It may lead each transaction to another standby."""
+    with pooled(standby.url, "transaction") as url:
+        await assert_unused(standby.primary, url, "leads to a pooler")
 
 
 async def assert_unused(primary: str, read_url: str, reason: str) -> None:
