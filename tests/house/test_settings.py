@@ -94,6 +94,7 @@ def test_each_variable_sets_its_field(monkeypatch: pytest.MonkeyPatch) -> None:
         "meili_url": "http://search.example:7700", "meili_index": "others",
         "mcp_tools": "all", "call_checks": "all", "ard_peers": "https://finder.example/ard",
         "serve_metrics": "127.0.0.1:9101", "traces": "otlp", "errors": "otlp", "access_log": "true",
+        "archive_visits": "true",
         "signature_agent": "https://bot.example", "signature_draft": "protocol-01",
     }  # fmt: skip
     for name in FIELDS:

@@ -5,6 +5,7 @@ import re
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from functools import cache
+from types import SimpleNamespace
 from typing import Any
 
 import httpx2
@@ -31,6 +32,7 @@ from registry.self_description.documents import CATALOGUES, WRITTEN, SelfDocumen
 from registry.self_description.service import McpServer, own_service
 from registry.settings import Settings
 from registry.web import app as web
+from registry.wiring.maintenance_mode import MaintenanceMode
 from registry.wiring.signing_keys import KeyRing
 from tests.support.web import Page, Web, visit
 
@@ -66,10 +68,12 @@ def read(path: str, public_url: str = BASE, **options: Any) -> Any:
 async def served(config: Settings, **offered: Any) -> AsyncIterator[httpx2.AsyncClient]:
     """Yield a client of the documents and of the API's pages that need no registry behind them."""
     routes = make_routes()
-    provide(routes.state, None, config)  # type: ignore[arg-type]  # no document reads the registry
+    # No document reads the registry: it is only asked whether it is in maintenance.
+    unread: Any = SimpleNamespace(mode=MaintenanceMode(None, None))  # type: ignore[arg-type]
+    provide(routes.state, unread, config)
     routes.state.signing_keys = KeyRing(config)
     own = interface(config, VERSION, routes, routes_to_describe().openapi, **offered)
-    pages = web.interface(None, config, routes, "", "", routes.openapi)  # type: ignore[arg-type]  # /docs reads none
+    pages = web.interface(unread, config, routes, "", "", routes.openapi)
     app = compose([Interface(routes, Rules(open=("/api/",))), own, pages], config)
     async with httpx2.AsyncClient(transport=httpx2.ASGITransport(app), base_url=BASE) as client:
         yield client
