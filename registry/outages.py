@@ -15,7 +15,7 @@ LINE_SECONDS: Final = 60.0
 """Least time between two warnings of one outage, also if calls fail and work by turns."""
 
 QUIET_SECONDS: Final = 2.0
-"""An outage is over at the first call that works this long after the last one that failed."""
+"""An outage is over at the first call that works this long after the last failure."""
 
 MAX_REASONS: Final = 1_000
 

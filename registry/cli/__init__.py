@@ -601,7 +601,7 @@ def mirror(
 @app.command()
 def maintenance(
     state: Annotated[Literal["on", "off"], typer.Argument(help="Whether the registry is in maintenance.")],
-    message: Annotated[str, typer.Argument(help="What clients are told.")] = "It ends soon.",
+    message: Annotated[str, typer.Argument(help="The message for clients.")] = "It ends soon.",
     data: DataFolder = None,
 ) -> None:
     """Begin or end a maintenance, in which only reads work.

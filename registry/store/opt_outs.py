@@ -102,7 +102,7 @@ class OptOuts(Repository):
         return await self._list(OptOutRecord, select(*_OPT_OUT).where(OptOutRow.domain == domain))
 
     async def local(self) -> list[OptOutRecord]:
-        """Return all opt-outs of this registry, without those that a mirror's origin reports."""
+        """Return all opt-outs of this registry, except those of a mirror's origin."""
         return await self._list(OptOutRecord, select(*_OPT_OUT).where(OptOutRow.how.not_in(REPORTED)))
 
     async def remove(self, domain: str, host: str, *, how: str, now: datetime) -> None:

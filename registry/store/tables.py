@@ -514,7 +514,7 @@ class ReferenceRow(Base):
 
 
 class MaintenanceRow(Base):
-    """What clients are told while the registry is in maintenance: one row (key 1), none otherwise."""
+    """The message for clients while the registry is in maintenance: one row (key 1), none otherwise."""
 
     __tablename__ = "maintenance"
     key: Mapped[Small] = mapped_column(primary_key=True, autoincrement=False)

@@ -82,7 +82,7 @@ class VisitMonths(Repository):
                 await self._make(f"visits_{since.astimezone(UTC):%Y_%m}", since, until)
 
     async def with_latest(self, month: Month, domains: Collection[str], horizon: Horizon) -> list[str]:
-        """Return the domains of which the month has visits that must be kept."""
+        """Return the domains whose visits in the month must be kept."""
         statement = text(f"SELECT DISTINCT domain {_LATEST.format(month=month.name)} ORDER BY 1")
         return await self._scalars(statement, _bound(domains, horizon))
 

@@ -26,7 +26,7 @@ class UnderMaintenance(StoreUnavailable):
 
 
 class MaintenanceMode:
-    """`message`: what clients are told; None without maintenance."""
+    """`message`: for clients; None without maintenance."""
 
     def __init__(self, store: Store, setting: str | None) -> None:
         self.message = setting

@@ -273,7 +273,7 @@ class MaintenanceActions:
             async with self._store.begin() as uow:
                 removed = await uow.visit_months.remove(month, archive=retention.archive_visits)
             if removed is None:
-                _log.warning("%s stays until the next run: somebody reads it", month.name)
+                _log.warning("%s stays until the next run: a reader holds it", month.name)
             deleted["visits"] += removed or 0
         await sequence(self._store)  # only events with a place are deleted, in its order
         await delete_all("changes", lambda uow: uow.feed.prune(horizon.changes, most=MAX_ROWS))

@@ -126,7 +126,7 @@ _PROSE_CHARS: Final = 600
 
 _MIN_SLIPPED: Final = 6
 _MIN_SHORTENED: Final = 8
-"""Letters of a known name whose slips are known, and of one that may lack a letter: `paypl` would find `papal`."""
+"""Letters of a known name whose slips are known, and of a name that may lack a letter: `paypl` would find `papal`."""
 
 
 def _slips(key: str) -> Iterator[str]:
