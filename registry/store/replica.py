@@ -50,8 +50,8 @@ class _Behind(Exception):
 
 
 class ReplicaPool(QueryPool):
-    """A pool of connections to the replica, which are opened in the background: no read waits for that. What fails there is
-    read from the primary."""
+    """A pool of connections to the replica, which are opened in the background: no read waits for that. What fails
+    there is read from the primary."""
 
     def __init__(self, conninfo: str, primary: QueryPool, staleness: float) -> None:
         """`staleness`: maximum age of rows in seconds, when they are returned. `primary` is closed with this pool."""

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.demo import DemoRun, served_demo
-from tests.web.looking import THEMES, WIDTHS, Look, launched, looking
+from tests.web.looking import LOOKS, Look, launched, looking
 
 pytestmark = pytest.mark.slow
 
@@ -82,11 +82,10 @@ class Loop:
         return self.look.page.inner_text("h1")
 
     def assert_fit_to_be_seen(self) -> None:
-        for width in WIDTHS:
-            for theme in THEMES:
-                self.look.appear(theme, width)
-                assert not self.look.overflows()
-                assert not self.script or self.look.violations() == []
+        for width, theme in LOOKS:
+            self.look.appear(theme, width)
+            assert not self.look.overflows()
+            assert not self.script or self.look.violations() == []
         assert self.look.foreign() == []
 
 

@@ -15,7 +15,7 @@ from tests.support.hang import HANG_SECONDS
 from tests.support.receivers import Receiver
 from tests.support.running import new_data_folder
 from tests.support.sites import Answer, Reply, Sites
-from tests.web.looking import AXE, RULES, THEMES, WIDTHS, chromium
+from tests.web.looking import AXE, LOOKS, RULES, chromium
 
 pytestmark = pytest.mark.slow  # processes, a database and a browser
 
@@ -84,7 +84,7 @@ class Visitor:
         if not self.script:
             return
         await self.page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
-        for width, theme in zip(WIDTHS, THEMES, strict=True):
+        for width, theme in LOOKS:
             await self.page.emulate_media(color_scheme=theme)
             await self.page.set_viewport_size({"width": width, "height": 900})
             is_wide = "document.documentElement.scrollWidth > document.documentElement.clientWidth"

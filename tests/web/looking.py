@@ -17,6 +17,8 @@ Theme = Literal["light", "dark"]
 
 THEMES: Final[tuple[Theme, ...]] = ("light", "dark")
 WIDTHS: Final = (320, 1280)
+LOOKS: Final = tuple(zip(WIDTHS, THEMES, strict=True))
+"""Every width and every theme once: axe takes seconds for each, and colours do not depend on the width."""
 RULES: Final = ("wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice")
 _NAMES: Final = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 

@@ -83,7 +83,7 @@ PAGES: Final = (
 SAMPLE: Final = frozenset(
     {
         "/",
-        "/rubric",
+        "/formats/adp",
         "/docs/operators",
         "/docs/api/get-api-discover",
         "/status",

@@ -8,7 +8,7 @@ from playwright.sync_api import Browser
 
 from tests.api.test_trust import CLAIMS, PAYPAL, with_impostors
 from tests.support.serving import serving
-from tests.web.looking import THEMES, WIDTHS, looking
+from tests.web.looking import LOOKS, looking
 
 pytestmark = pytest.mark.slow
 
@@ -42,10 +42,9 @@ def doubtful_url(
 def test_a_page_of_a_doubtful_host_is_accessible_and_not_green(browser: Browser, doubtful_url: str, path: str) -> None:
     with looking(browser, doubtful_url) as look:
         assert look.open(path.format(host=CLAIMS)).status == 200
-        for theme in THEMES:
-            for width in WIDTHS:
-                look.appear(theme, width)
-                assert (look.violations(), look.overflows()) == ([], False)
+        for width, theme in LOOKS:
+            look.appear(theme, width)
+            assert (look.violations(), look.overflows()) == ([], False)
             assert look.page.evaluate(GREEN) == []
         assert look.complaints == []
 

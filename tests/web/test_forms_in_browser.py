@@ -10,7 +10,7 @@ from playwright.sync_api import Browser
 from tests.api.sites import BIKES, CARD, PIGEON
 from tests.support.builders import adp_manifest
 from tests.support.sarif import assert_sarif
-from tests.web.looking import THEMES, WIDTHS, Look, looking
+from tests.web.looking import LOOKS, Look, looking
 
 pytestmark = pytest.mark.slow
 
@@ -25,11 +25,10 @@ def manifest() -> str:
 
 def assert_accessible(look: Look) -> None:
     look.page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
-    for width in WIDTHS:
-        for theme in THEMES:
-            look.appear(theme, width)
-            assert look.violations() == []
-            assert not look.overflows()
+    for width, theme in LOOKS:
+        look.appear(theme, width)
+        assert look.violations() == []
+        assert not look.overflows()
     assert (look.complaints, look.foreign()) == ([], [])
 
 

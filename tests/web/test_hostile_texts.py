@@ -21,7 +21,7 @@ from tests.support.api import _settings
 from tests.support.builders import Site, crawl
 from tests.support.serving import serving
 from tests.web.hostile import LENGTHY, MANY, MANY_CAPABILITIES, SHOUTING, SITES, TEMPLATE
-from tests.web.looking import THEMES, WIDTHS, Look, launched, looking
+from tests.web.looking import LOOKS, Look, launched, looking
 from tests.web.paths import LINKS
 
 pytestmark = pytest.mark.slow
@@ -95,10 +95,9 @@ def test_the_page_of_a_capability_holds_as_well(window: Browser, hostile_url: st
 def _check(look: Look) -> None:
     look.page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
     found = {}
-    for width in WIDTHS:
-        for theme in THEMES:
-            look.appear(theme, width)
-            found[width, theme] = look.violations() + (["wider than the window"] if look.overflows() else [])
+    for width, theme in LOOKS:
+        look.appear(theme, width)
+        found[width, theme] = look.violations() + (["wider than the window"] if look.overflows() else [])
     assert {look_of: faults for look_of, faults in found.items() if faults} == {}
     assert look.complaints == []  # a dialog, a blocked script or a request that failed would be here
     assert look.foreign() == []

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser
 
-from tests.web.looking import THEMES, WIDTHS, looking
+from tests.web.looking import LOOKS, looking
 from tests.web.paths import ERRORS, PAGES, SAMPLE
 
 pytestmark = pytest.mark.slow
@@ -22,10 +22,9 @@ def test_a_page_is_accessible(browser: Browser, pages_url: str, path: str) -> No
         look.open(path)
         look.page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
         found = {}
-        for width in WIDTHS:
-            for theme in THEMES:
-                look.appear(theme, width)
-                found[width, theme] = look.violations() + (["wider than the window"] if look.overflows() else [])
+        for width, theme in LOOKS:
+            look.appear(theme, width)
+            found[width, theme] = look.violations() + (["wider than the window"] if look.overflows() else [])
         assert {look_of: faults for look_of, faults in found.items() if faults} == {}
         assert look.foreign() == []
         if path in PAGES:

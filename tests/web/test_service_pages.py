@@ -11,7 +11,7 @@ from playwright.sync_api import Browser
 from tests.support import database
 from tests.support.builders import ADP, Page, Site, adp_manifest, adp_site
 from tests.support.serving import serving
-from tests.web.looking import THEMES, WIDTHS, Look, launched, looking
+from tests.web.looking import LOOKS, Look, launched, looking
 from tests.web.paths import LINKS
 from tests.web.test_hostile_texts import crawled
 
@@ -230,9 +230,8 @@ def test_they_look_right_in_both_themes_and_widths(window: Browser, base: str, p
         look.open(path)
         look.page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
         found = {}
-        for width in WIDTHS:
-            for theme in THEMES:
-                look.appear(theme, width)
-                found[width, theme] = look.violations() + (["wider than the window"] if look.overflows() else [])
+        for width, theme in LOOKS:
+            look.appear(theme, width)
+            found[width, theme] = look.violations() + (["wider than the window"] if look.overflows() else [])
         assert {look_of: faults for look_of, faults in found.items() if faults} == {}
         assert look.complaints == []
