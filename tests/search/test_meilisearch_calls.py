@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from structlog.testing import capture_logs
 
-from registry.core.model.listing import Filters, SearchUnavailable
+from registry.core.model.listing import Filters, SearchAway, SearchUnavailable
 from registry.core.ranking import ParsedQuery, parse_query
 from registry.search.backend import IndexState, WriterBusy, make_document
 from registry.search.meilisearch import layout
@@ -223,9 +223,9 @@ def test_the_indexer_key_has_the_rights_that_were_recorded(judge: Judge) -> None
     [
         (30, EmbedderMissing),
         (33, IndexMissing),
-        (32, SearchUnavailable),
+        (32, SearchAway),
         (40, SearchUnavailable),
-        (37, SearchUnavailable),
+        (37, SearchAway),
     ],
 )
 async def test_refusals_are_told_apart(number: int, error: type[Exception]) -> None:
