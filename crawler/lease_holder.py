@@ -192,7 +192,8 @@ class LeaseHolder:
             if not lost.done():
                 await asyncio.wait({lost, emptied}, timeout=GRACE, return_when=asyncio.FIRST_COMPLETED)
             if lost.done():
-                log.warning("hold.lost", cause="the database ended the session")
+                why = "the database ended the session"
+                log.warning("hold.lost", reason=why)
             for visit in visitor.running.values():
                 visit.cancel()
         finally:
