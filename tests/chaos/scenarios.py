@@ -156,21 +156,30 @@ async def slow_database(day: Day) -> dict[str, Any]:
     }  # fmt: skip
 
 
+@dataclass
+class Delay:
+    """`seconds`: by how much answers are late now."""
+
+    seconds: float
+
+
 @asynccontextmanager
-async def slowed(address: str, port: int, seconds: float) -> AsyncIterator[int]:
-    """Yield a local port that leads to the address; what comes from there arrives later by `seconds`."""
+async def slowed(address: str, port: int, delay: Delay) -> AsyncIterator[int]:
+    """Yield a local port that leads to the address; what comes from there arrives later by `delay`."""
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         from_server, to_server = await asyncio.open_connection(address, port)
 
-        async def carry(source: asyncio.StreamReader, target: asyncio.StreamWriter, delay: float) -> None:
+        async def carry(source: asyncio.StreamReader, target: asyncio.StreamWriter, late: Delay) -> None:
             while data := await source.read(65_536):
-                await asyncio.sleep(delay)
+                await asyncio.sleep(late.seconds)
                 target.write(data)
                 await target.drain()
             target.close()
 
-        await asyncio.gather(carry(reader, to_server, 0), carry(from_server, writer, seconds), return_exceptions=True)
+        await asyncio.gather(
+            carry(reader, to_server, Delay(0)), carry(from_server, writer, delay), return_exceptions=True
+        )
 
     server = await asyncio.start_server(serve, "127.0.0.1", 0)
     try:
@@ -269,7 +278,7 @@ async def run(name: str, folder: Path) -> dict[str, Any]:
     async def rows(statement: str) -> Sequence[Any]:
         return await asyncio.to_thread(server.rows, statement)
 
-    delay = 0.5 if name == "slow-database" else 0.0
+    delay = Delay(0.5 if name == "slow-database" else 0.0)
     async with Web(HOSTS, PAUSE) as web, slowed(server.address, 5432, delay) as port:
         url = f"postgresql://postgres@127.0.0.1:{port}/{pair.DATABASE}"
         with new_data_folder(folder / "data", web, web.write_authority(folder), url) as data_folder:
@@ -286,6 +295,7 @@ async def run(name: str, folder: Path) -> dict[str, Any]:
             # faketime breaks `time.sleep`, by which the thread `shutdown deadline` waits.
             outputs = [text.output.replace("shutdown deadline:\nTraceback", "") for text in data_folder.commands]
             found["broke"] = [output[-800:] for output in outputs if "Traceback" in output]
+            delay.seconds = 0  # the examination has hundreds of statements
             async with data_folder.opened() as waypost:
                 found |= await faults(waypost, HOSTS)
             report["faults"] = {kind: rows_of[:10] for kind, rows_of in found.items() if rows_of}
