@@ -207,11 +207,8 @@ async def check_claims(waypost: "Waypost", checks: OptOutChecks) -> None:
         except Exception as error:
             log_failure(log, "claim.failed", error)
 
-    async def take(room: int) -> Sequence[ClaimCheck]:
-        waypost.mode.require_off()
-        return await waypost.claims.take(room)
-
-    await run_checks(take, check, MAX_CLAIMS, failed="claim.failed")
+    allow = waypost.mode.require_off
+    await run_checks(waypost.claims.take, check, MAX_CLAIMS, failed="claim.failed", allow=allow)
 
 
 async def run_checks(
@@ -220,15 +217,18 @@ async def run_checks(
     at_once: int,
     *,
     failed: str,
+    allow: Callable[[], None] = lambda: None,
 ) -> None:
     """Take due checks and make them, up to `at_once` at once, until cancelled. `failed`: log event of a failed `take`.
-    Interrupted checks are taken again when their claims expire."""
+    `allow` is called before each `take` and raises if none may be taken now. Interrupted checks are taken again when
+    their claims expire."""
     running: set[asyncio.Task[None]] = set()
     async with asyncio.TaskGroup() as group:
         while True:
             due: Sequence[_T] = ()
             try:
                 if room := at_once - len(running):
+                    allow()
                     due = await take(room)
             except Exception as error:  # the database is away
                 log_failure(log, failed, error)

@@ -5,7 +5,7 @@ One check of a domain is made at a time, and none while a lease visits the domai
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
@@ -56,11 +56,8 @@ async def running_site_checks(waypost: "Waypost", visitor: Visitor) -> AsyncIter
         except Exception as error:
             log_failure(log, "site_check.failed", error)
 
-    async def take(room: int) -> Sequence[SiteCheck]:
-        waypost.mode.require_off()
-        return await waypost.site_checks.take(room)
-
-    making = run_checks(take, check, MAX_SITE_CHECKS, failed="site_check.failed")
+    allow = waypost.mode.require_off
+    making = run_checks(waypost.site_checks.take, check, MAX_SITE_CHECKS, failed="site_check.failed", allow=allow)
     async with running_beside(making):
         yield
 
