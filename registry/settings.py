@@ -317,6 +317,11 @@ class Settings(BaseSettings):
         return self.database_read_url.get_secret_value()
 
     @property
+    def dumps_folder(self) -> Path:
+        """Return the folder of the dumps."""
+        return self.dumps or self.data / "dumps"
+
+    @property
     def session_url(self) -> str | None:
         """Return where sessions last as long as their connection, if that is not DATABASE_URL."""
         if self.database_url is None or self.database_session_url is None:

@@ -42,11 +42,10 @@ from registry.store.public_records import SHOWN, PublicRecord
 from registry.store.unit_of_work import Store, UnitOfWork
 
 __all__ = [
-    "ANSWER_BYTES", "FOLDER", "LINE_BYTES", "MANIFEST", "MANIFEST_BYTES", "MOST_HOSTS", "BadDump", "DumpActions",
+    "ANSWER_BYTES", "LINE_BYTES", "MANIFEST", "MANIFEST_BYTES", "MOST_HOSTS", "BadDump", "DumpActions",
     "DumpError", "DumpFigures", "DumpFileManifest", "Part", "RecordLookup", "lines", "read_manifest", "verify",
 ]  # fmt: skip
 
-FOLDER: Final = "dumps"
 """Name of the folder of dumps in the data folder."""
 
 
@@ -203,7 +202,7 @@ class DumpActions:
         self._store = store
         self._clock = clock
         self._settings = settings
-        self._folder = DumpFolder(settings.dumps or settings.data / FOLDER)
+        self._folder = DumpFolder(settings.dumps_folder)
 
     async def manifest(self) -> bytes | None:
         """Return the newest manifest; None if there is no dump."""

@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from registry.actions.dumps import FOLDER as DUMPS_FOLDER
 from registry.core.web_bot_auth import MAX_KEY_BYTES
 from registry.settings import POSTGRES_FOLDER, Settings
 from registry.store import migrate
@@ -54,7 +53,7 @@ def make_backup(settings: Settings, folder: Path, *, with_keys: bool) -> BackupM
         facts = database.dump(part, lock)
         # After the dump, so that the file has every opt-out that the dump has.
         _copy_if_exists(opt_out_path(settings), part / OPT_OUTS)
-        _copy_if_exists((settings.dumps or settings.data / DUMPS_FOLDER) / DUMP_MANIFEST, part / DUMPS_MANIFEST)
+        _copy_if_exists(settings.dumps_folder / DUMP_MANIFEST, part / DUMPS_MANIFEST)
         if with_keys:
             for path in KeyFiles(settings).paths():
                 _copy_if_exists(path, part / f"{KEY_PREFIX}{path.name}")

@@ -34,7 +34,7 @@ def disk_space(path: Path) -> DiskSpace:
 
 def disks(settings: Settings) -> Mapping[str, DiskSpace]:
     """Return the space for each kind of data. Those of one disk have the same figures. Raise OSError."""
-    folders = {"data": settings.data, "dumps": settings.dumps or settings.data / "dumps"}
+    folders = {"data": settings.data, "dumps": settings.dumps_folder}
     if settings.opt_out_file is not None:
         folders["opt-outs"] = settings.opt_out_file.parent
     if settings.database_url is None:  # a link, if the account that runs the server cannot reach the data folder

@@ -15,7 +15,6 @@ import yaml
 
 from crawler.seeds import pages
 from registry import cli
-from registry.actions.dumps import FOLDER
 from registry.cli import copying
 from registry.search.meilisearch.admin import key_roles
 from registry.search.meilisearch.backend import OLDEST, TESTED
@@ -44,8 +43,7 @@ class Access:
 
 def access_of(command: str, settings: Settings) -> Access:
     """Return what a command reads and writes outside the database. Raise KeyError for a command that is not known."""
-    opt_outs = opt_out_path(settings).parent
-    dumps = settings.dumps or settings.data / FOLDER
+    opt_outs, dumps = opt_out_path(settings).parent, settings.dumps_folder
     works = Access(writes=frozenset({opt_outs, dumps, settings.data / pages.FOLDER, settings.data / copying.FOLDER}))
     return {
         "serve": Access(reads=frozenset({dumps}), writes=frozenset({opt_outs})),
