@@ -192,8 +192,7 @@ class LeaseHolder:
             if not lost.done():
                 await asyncio.wait({lost, emptied}, timeout=GRACE, return_when=asyncio.FIRST_COMPLETED)
             if lost.done():
-                why = "the database ended the session"
-                log.warning("hold.lost", reason=why)
+                log.warning("hold.lost", reason=HeldLock.LOST)
             for visit in visitor.running.values():
                 visit.cancel()
         finally:

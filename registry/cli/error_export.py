@@ -119,6 +119,10 @@ def send_failure(event: str, kind: type[BaseException], trace: TracebackType | N
 
 def facts_of(kind: type[BaseException], trace: TracebackType | None) -> dict[str, str]:
     """Return the class of an error and where it was raised, the last call first."""
-    frames = traceback.extract_tb(trace)[-8:]
-    place = " < ".join(f"{Path(frame.filename).name}:{frame.lineno}" for frame in reversed(frames))
-    return {"exception.type": kind.__name__, "place": place}
+    return {"exception.type": kind.__name__, "place": place_of(trace, 8)}
+
+
+def place_of(trace: TracebackType | None, calls: int) -> str:
+    """Return the files and lines of the last calls, the last one first."""
+    frames = traceback.extract_tb(trace)[-calls:]
+    return " < ".join(f"{Path(frame.filename).name}:{frame.lineno}" for frame in reversed(frames))

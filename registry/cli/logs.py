@@ -7,14 +7,12 @@ import io
 import json
 import logging
 import sys
-import traceback
-from pathlib import Path
 from typing import Any, Final, TextIO, cast
 
 import structlog
 
 from registry.cli.clean import visible, visible_lines
-from registry.cli.error_export import Send, SendingHandler, sending
+from registry.cli.error_export import Send, SendingHandler, place_of, sending
 
 _OURS: Final = ("registry", "crawler")
 
@@ -92,7 +90,6 @@ def _members(record: logging.LogRecord) -> dict[str, Any]:
     if record.name.partition(".")[0] in _OURS:
         entry["event"] = record.getMessage()
     if record.exc_info and record.exc_info[0]:
-        frames = traceback.extract_tb(record.exc_info[2])[-4:]
         entry["error"] = record.exc_info[0].__name__
-        entry["place"] = " < ".join(f"{Path(frame.filename).name}:{frame.lineno}" for frame in reversed(frames))
+        entry["place"] = place_of(record.exc_info[2], 4)
     return entry

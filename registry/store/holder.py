@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
-from typing import Final, LiteralString, cast
+from typing import ClassVar, Final, LiteralString, cast
 
 import psycopg
 from sqlalchemy import text
@@ -50,6 +50,9 @@ class SessionsUnusable(RuntimeError):
 @dataclass(frozen=True, slots=True)
 class HeldLock:
     """An advisory lock and the connection that holds it. `id` is the second key of the lock."""
+
+    LOST: ClassVar = "the database ended the session"
+    """Why the lock was lost, for logs."""
 
     id: int
     _connection: WatchedConnection

@@ -268,8 +268,7 @@ class Schedule:
         starting = asyncio.create_task(self._start_due(lost, running))
         try:
             await asyncio.wait({lost, starting}, return_when=asyncio.FIRST_COMPLETED)
-            why = "the database ended the session" if lost.done() else "the database does not answer"
-            log.warning("leader.lost", reason=why)
+            log.warning("leader.lost", reason=HeldLock.LOST if lost.done() else "the database does not answer")
             if not lost.done():
                 await starting  # raises: no database
         finally:
