@@ -1,5 +1,6 @@
 """A primary and a synchronous standby, each in a network namespace of its own that can be cut off."""
 
+import json
 import os
 import shutil
 import signal
@@ -13,9 +14,11 @@ from pathlib import Path
 from typing import Any, Final
 
 import psycopg
+import pytest
 
 from registry.settings import Settings
 from registry.wiring import migrate_database
+from tests.flow.kills import print_line
 from tests.support.hang import HANG_SECONDS
 from tests.support.shared import ROOT
 
@@ -24,6 +27,8 @@ _ENCLOSE: Final = ("unshare", "--net", "--mount", "--pid", "--fork", "--kill-chi
 
 NETWORK: Final = "10.99.0."
 DATABASE: Final = "waypost"
+SECONDS: Final = 420
+"""Time for a scenario."""
 
 
 def binaries() -> Path | None:
@@ -50,6 +55,19 @@ def run_enclosed(module: str, *arguments: str, seconds: float) -> subprocess.Com
         [*_ENCLOSE, sys.executable, "-m", module, *arguments],
         cwd=ROOT, check=False, capture_output=True, text=True, timeout=seconds,
     )  # fmt: skip
+
+
+def report_of(module: str, name: str) -> dict[str, Any]:
+    """Run a scenario, show its report and return it. Skip the test where this machine cannot run it."""
+    if reason := why_not():
+        pytest.skip(reason)
+    if binaries() is None:
+        pytest.skip("needs a PostgreSQL server of the system with pg_basebackup")
+    ran = run_enclosed(module, name, seconds=SECONDS)
+    assert ran.returncode == 0, ran.stdout[-3000:] + ran.stderr[-3000:]
+    report: dict[str, Any] = json.loads(ran.stdout.splitlines()[-1])
+    print_line(json.dumps(report))
+    return report
 
 
 def enclose() -> None:

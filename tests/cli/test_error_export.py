@@ -2,14 +2,11 @@
 
 import subprocess
 import sys
-import threading
-from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-import pytest
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
 
 from tests.cli.test_logs import environment
+from tests.support.collector import collecting
 from tests.support.hang import HANG_SECONDS
 
 PROGRAM = """
@@ -31,35 +28,14 @@ raise LookupError("text of a site")
 """
 
 
-@pytest.fixture
-def collected() -> Iterator[tuple[str, list[bytes]]]:
-    """Yield the address of a collector on loopback, and the bodies that it receives."""
-    bodies: list[bytes] = []
-
-    class Collecting(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            assert self.path == "/v1/logs"
-            bodies.append(self.rfile.read(int(self.headers["Content-Length"])))
-            self.send_response(200)
-            self.end_headers()
-
-        def log_message(self, *arguments: object) -> None:
-            """Write nothing."""
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Collecting) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        yield f"http://127.0.0.1:{server.server_port}", bodies
-        server.shutdown()
-        thread.join()
-
-
-def test_errors_and_unhandled_exceptions_reach_a_collector(collected: tuple[str, list[bytes]]) -> None:
-    url, bodies = collected
-    settings = environment(WAYPOST_ERRORS="otlp", OTEL_EXPORTER_OTLP_ENDPOINT=url, OTEL_SERVICE_NAME="ours")
-    ended = subprocess.run(
-        [sys.executable, "-c", PROGRAM], env=settings, capture_output=True, check=False, timeout=HANG_SECONDS
-    )
+def test_errors_and_unhandled_exceptions_reach_a_collector() -> None:
+    with collecting() as (url, requests):
+        settings = environment(WAYPOST_ERRORS="otlp", OTEL_EXPORTER_OTLP_ENDPOINT=url, OTEL_SERVICE_NAME="ours")
+        ended = subprocess.run(
+            [sys.executable, "-c", PROGRAM], env=settings, capture_output=True, check=False, timeout=HANG_SECONDS
+        )
+    assert {path for path, _ in requests} == {"/v1/logs"}
+    bodies = [body for _, body in requests]
     assert ended.returncode == 1 and b"LookupError: text of a site" in ended.stderr
     received = {}
     for body in bodies:

@@ -22,6 +22,7 @@ from registry.edge.tracing import RequestSpans
 from registry.settings import Settings
 from registry.wiring import TracesUnavailable, tracing
 from tests.support.api import Api
+from tests.support.collector import collecting
 from tests.support.hang import HANG_SECONDS
 
 TRACE, PARENT = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
@@ -125,31 +126,15 @@ async def test_a_failure_is_marked_without_its_text() -> None:
 
 
 @pytest.fixture
-def collector(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[tuple[str, ExportTraceServiceRequest]]]:
+def collector(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[tuple[str, bytes]]]:
     """What a collector on loopback receives by OTLP over HTTP; the standard variable names it."""
-    received: list[tuple[str, ExportTraceServiceRequest]] = []
-
-    class Collecting(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            body = self.rfile.read(int(self.headers["Content-Length"]))
-            received.append((self.path, ExportTraceServiceRequest.FromString(body)))
-            self.send_response(200)
-            self.end_headers()
-
-        def log_message(self, *arguments: object) -> None:
-            """Write nothing."""
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Collecting) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", f"http://127.0.0.1:{server.server_port}")
+    with collecting() as (url, received):
+        monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", url)
         yield received
-        server.shutdown()
-        thread.join()
 
 
 async def test_a_collector_receives_the_spans(
-    collector: list[tuple[str, ExportTraceServiceRequest]], monkeypatch: pytest.MonkeyPatch
+    collector: list[tuple[str, bytes]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OTEL_RESOURCE_ATTRIBUTES", "deployment.environment.name=test")
 
@@ -159,9 +144,9 @@ async def test_a_collector_receives_the_spans(
             tracer.start_span("one").end()
 
     await asyncio.to_thread(export)
-    ((path, request),) = collector
+    ((path, body),) = collector
     assert path == "/v1/traces"
-    (resource,) = request.resource_spans
+    (resource,) = ExportTraceServiceRequest.FromString(body).resource_spans
     names = {attribute.key: attribute.value.string_value for attribute in resource.resource.attributes}
     assert names["service.name"] == "waypost"
     assert names["deployment.environment.name"] == "test"
@@ -169,13 +154,13 @@ async def test_a_collector_receives_the_spans(
 
 
 def test_a_service_name_of_the_operator_counts(
-    collector: list[tuple[str, ExportTraceServiceRequest]], monkeypatch: pytest.MonkeyPatch
+    collector: list[tuple[str, bytes]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OTEL_SERVICE_NAME", "registry-of-ours")
     with tracing(Settings(traces="otlp")) as tracer:
         assert tracer is not None
         tracer.start_span("one").end()
-    resource = collector[0][1].resource_spans[0].resource
+    resource = ExportTraceServiceRequest.FromString(collector[0][1]).resource_spans[0].resource
     assert "registry-of-ours" in {attribute.value.string_value for attribute in resource.attributes}
 
 
