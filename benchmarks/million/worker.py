@@ -1,4 +1,4 @@
-"""Acts of the benchmark that are processes of their own, so that each one's CPU time and memory can be told.
+"""Steps of the benchmark as separate processes, so that the CPU time and memory of each can be measured.
 
     record DATABASE POSTMASTER COUNT   seed names, then lease and record a visit of each by the crawler's use cases
     sequence DATABASE                  give the recorded events their places in the feed, as workers do

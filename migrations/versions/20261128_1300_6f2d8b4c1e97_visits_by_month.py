@@ -30,7 +30,7 @@ CREATE TABLE visits_by_month PARTITION OF visits (PRIMARY KEY (domain, host, sta
     FOR VALUES IN (false) PARTITION BY RANGE (started_at);
 CREATE TABLE visits_other PARTITION OF visits_by_month DEFAULT;
 """
-# Bounds are in UTC, whatever the session's time zone is.
+# Bounds are in UTC, in any time zone of the session.
 MONTH = """
 CREATE TABLE visits_{since:%Y_%m} PARTITION OF visits_by_month
     FOR VALUES FROM ('{since:%Y-%m-%d} 00:00+00') TO ('{until:%Y-%m-%d} 00:00+00')

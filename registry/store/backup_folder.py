@@ -150,7 +150,7 @@ def read_folder(folder: Path) -> BackupManifest:
 def open_file(folder: Path, name: str) -> io.BufferedReader:
     """Open a regular file of the folder. Raise BadBackup if it is missing, a link, or anything else."""
     try:
-        # without O_NONBLOCK, opening a pipe would wait for ever
+        # without O_NONBLOCK, opening a pipe would wait forever
         descriptor = os.open(folder / name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as error:
         hint = "; it is no whole backup" if name == MANIFEST else ""

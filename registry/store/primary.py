@@ -147,7 +147,7 @@ def _adopt(connection: Connection, place: _Place | None) -> None:
 
 
 def _end(session: Connection) -> None:
-    """End a session without waiting for its server: whoever waits for an answer gets an error at once."""
+    """End a session without waiting for its server: a caller that waits for an answer gets an error at once."""
     with suppress(psycopg.Error, OSError), socket.socket(fileno=os.dup(session.fileno())) as duplicate:
         duplicate.shutdown(socket.SHUT_RDWR)
 

@@ -2,7 +2,7 @@
 
 The message is a row of the database, so that all processes of all machines follow, or WAYPOST_MAINTENANCE, for a
 database that is being replaced. Opt-outs are still accepted: they are in the file of opt-outs, which a new database
-replays, and whoever wants out must not be sent away.
+replays, and a site that wants to opt out must not be refused.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""Maintenance: reads go on, every write but opt-outs is refused, and everyone is told."""
+"""Maintenance: reads go on, every write but opt-outs is refused, and clients see the message."""
 
 import re
 

@@ -75,10 +75,10 @@ def break_primary(kind: str, primary: Server) -> None:
 
 
 def bring_back(kind: str, primary: Server) -> None:
-    """Let the old primary go on as what it was: nobody has told it of the promotion."""
+    """Let the old primary go on as what it was: it does not know of the promotion."""
     match kind:
         case "kill":
-            (primary.data / "postmaster.pid").unlink()  # nobody reaps its process here, so its number is still taken
+            (primary.data / "postmaster.pid").unlink()  # its process is not reaped here, so its number is still taken
             primary.start()
         case "stop" | "blink":
             primary.signal(signal.SIGCONT)

@@ -152,7 +152,7 @@ async def slow_database(day: Day) -> dict[str, Any]:
     lost = [word for word in ("hold.lost", "Traceback") if word in first.output + second.output]
     return {
         "seconds until all were visited": took, "answers": answers, "stops": [first, second, serving],
-        # Its check has four round trips: with half a second for each, a probe is told in time that it takes too long.
+        # Its check has four round trips: with half a second for each, a probe learns in time that it takes too long.
         "faults": {"lost its session": lost, "no answer": [str(row) for row in answers[1:] if row[1] != 200]},
     }  # fmt: skip
 

@@ -285,7 +285,7 @@ def test_the_file_of_opt_outs_outlives_the_release(cluster: Cluster) -> None:
         assert printed.returncode == 0, printed.stderr
 
     def claims() -> set[str]:
-        """Return the claims that nobody has asked to delete. No controller is there to finish that."""
+        """Return the claims that are not marked for deletion. No controller runs here that would finish it."""
         printed = cluster.run("kubectl", "get", "pvc", "-o", "json")
         items = json.loads(printed.stdout)["items"]
         return {one["metadata"]["name"] for one in items if "deletionTimestamp" not in one["metadata"]}

@@ -249,7 +249,7 @@ class MaintenanceActions:
             return await uow.pruning.idle(table, domains, horizon)
 
         async def keep(uow: UnitOfWork, month: Month, domains: Sequence[str]) -> int:
-            """Move under the lock: whoever forgets a host at the same time would fail on rows that move away."""
+            """Move under the lock: a process that forgets a host at the same time would fail on rows that move away."""
             await uow.domains.lock(domains)
             return await uow.visit_months.keep(month, domains, horizon, most=MAX_ROWS)
 
